@@ -1,0 +1,1 @@
+"""One module per benchmark whose scoring a card cannot say."""

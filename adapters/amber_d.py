@@ -1,0 +1,299 @@
+"""AMBER, discriminative: yes/no questions about existence, attributes (state, number, action) and relations.
+
+Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the generative part are
+passed over. Precision and recall are those of the answer no: hallucination is finding what is not there.
+
+Official and paper. `official`: an answer is exactly `Yes` or `No`, anything else is wrong (it is counted as unparsed all
+the same); every denominator starts at 0.001; percentages are rounded to one decimal, precision and recall before F1,
+whose denominator adds 0.0001 (0.001 for existence). `paper`: an answer that contains yes or no as a word; plain ratios
+in percent, unrounded; what cannot be read is left out of the mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hqm import (
+    AnswerError,
+    Benchmark,
+    Card,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Response,
+    Verdict,
+    found,
+    ratio,
+    read_json,
+    read_records,
+    same_question,
+    take,
+)
+
+_KINDS = {
+    "discriminative-attribute-state": ("attribute", "state"),
+    "discriminative-attribute-number": ("counting", "number"),
+    "discriminative-attribute-action": ("action", "action"),
+    "discriminative-hallucination": ("existence", "existence"),
+    "discriminative-relation": ("relation", "relation"),
+    "relation": ("relation", "relation"),
+}
+SUBSETS = ("existence", "attribute", "state", "number", "action", "relation")
+
+
+def _rounded(values: Any) -> Any:
+    """Python's own rounding to one decimal, element by element."""
+    return np.vectorize(lambda v: round(float(v), 1) if np.isfinite(v) else v, otypes=[float])(values)
+
+
+def _official(top: str, bottom: str, pieces: int) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda t: _rounded(t[top] / (t[bottom] + 0.001 * pieces) * 100)
+
+
+def _official_f1(pieces: int, guard: float) -> Callable[[Mapping[str, Any]], Any]:
+    precision, recall = _official("no_right", "no_said", pieces), _official("no_right", "no_true", pieces)
+
+    def f1(t: Mapping[str, Any]) -> Any:
+        p, r = precision(t) / 100, recall(t) / 100
+        return _rounded(2 * p * r / (p + r + guard) * 100)
+
+    return f1
+
+
+def _paper_f1(t: Mapping[str, Any]) -> Any:
+    return 100 * ratio(2 * t["no_right"], t["no_said"] + t["no_true"])
+
+
+def _metrics(scoring: str) -> Iterable[Metric]:
+    for subset in ("", *SUBSETS):
+        # the release adds its three attribute counters, so their starting values too
+        pieces, guard = 3 if subset == "attribute" else 1, 0.001 if subset == "existence" else 0.0001
+        four: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+            "accuracy": _official("right", "n", pieces),
+            "precision": _official("no_right", "no_said", pieces),
+            "recall": _official("no_right", "no_true", pieces),
+            "f1": _official_f1(pieces, guard),
+        }
+        if scoring == "paper":
+            four = {
+                "accuracy": lambda t: 100 * ratio(t["right"], t["n"]),
+                "precision": lambda t: 100 * ratio(t["no_right"], t["no_said"]),
+                "recall": lambda t: 100 * ratio(t["no_right"], t["no_true"]),
+                "f1": _paper_f1,
+            }
+        for name, of in four.items():
+            metric = Metric(name, of, about=f"{name.capitalize()} in percent; the answer no is the positive class.")
+            yield metric.within(subset) if subset else metric
+    yield Metric(
+        "yes_ratio",
+        lambda t: ratio(t["yes_said"], t["yes_said"] + t["no_said"]),
+        "neither",
+        about="Share of answers yes.",
+    )
+
+
+class AmberD(Benchmark):
+    """The discriminative questions of AMBER."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        if settings.get("scoring") == "paper" and not settings.get("reader"):
+            settings["reader"] = "vlmevalkit"
+        super().__init__(card, data, **settings)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Four metrics overall and for each subset, and the yes-ratio."""
+        return tuple(_metrics(self.scoring))
+
+    @cached_property
+    def annotations(self) -> dict[int, dict[str, Any]]:
+        """Id -> annotation, generative ones included."""
+        return {
+            int(take(record, "id", "annotations.json")): record
+            for record in read_records(self.data / "annotations.json")
+        }
+
+    def read(self) -> Form:
+        """`query/query_discriminative.json` with the labels of `annotations.json`."""
+        path = self.data / "query" / "query_discriminative.json"
+        items = []
+        for i, record in enumerate(read_records(path), 1):
+            key, place = int(take(record, "id", f"{path}: record {i}")), f"{path}: record {i}"
+            note = self.annotations.get(key, {})
+            if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
+                raise DataError(
+                    f"annotations.json has no usable label for the id {key}",
+                    place=place,
+                    remedy="Take both files of one release.",
+                )
+            image = str(take(record, "image", place))
+            kind = _KINDS[note["type"]]
+            items.append(
+                Item(
+                    str(key),
+                    str(take(record, "query", place)),
+                    "yes_no",
+                    note["truth"],
+                    image,
+                    kind[0],
+                    "",
+                    image,
+                    meta={"kind": kind[1], "label": note["type"]},
+                )
+            )
+        return Form("original", tuple(items))
+
+    def subsets(self, item: Item) -> list[str]:
+        """The release's dimensions; state, number and action make up attribute."""
+        kind = str(item.meta["kind"])
+        return [kind, "attribute"] if kind in ("state", "number", "action") else [kind]
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """Counts of the answer no; an unreadable answer is wrong by the release and unscored by the paper."""
+        read = super().score(item, response)
+        if not read.scored and self.scoring == "paper":
+            return read
+        said, truth = read.read, str(item.target)
+        tally = {
+            "right": float(said == truth),
+            "n": 1.0,
+            "yes_said": float(said == "yes"),
+            "no_said": float(said == "no"),
+            "no_true": float(truth == "no"),
+            "no_right": float(said == truth == "no"),
+            **{key: read.tally.get(key, 0.0) for key in ("tp", "fp", "tn", "fn")},
+        }
+        return Verdict(tally["right"], tally, read.state, said, read.reason)
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """A JSON array of `id` and `response`; what the release prints is over the answers that the file has."""
+        given: dict[str, Response] = {}
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            key = str(take(record, "id", place))
+            if key in given:
+                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer an id.")
+            if key in form.by_id:
+                given[key] = Response(str(take(record, "response", place)))
+            elif not key.isdecimal() or int(key) not in self.annotations:
+                raise AnswerError(
+                    f"AMBER has no id {key!r}", place=place, remedy="Check that the file belongs to AMBER."
+                )
+        return form, given
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """The oddities of the released files."""
+        by_kind: dict[str, list[Item]] = defaultdict(list)
+        for item in form.items:
+            by_kind[item.meta["kind"]].append(item)
+        yield from self._label_leaks(form, by_kind)
+        yield from self._label_errors(form)
+        for name in ("query_all.json", "query_discriminative-existence.json"):
+            path = self.data / "query" / name
+            if path.exists():
+                theirs = {str(record["id"]): record["query"] for record in read_records(path)}
+                yield from found(
+                    "files-differ",
+                    f"{{n}} questions read otherwise in {name}",
+                    [
+                        f"{i.id}: {i.prompt} / {theirs[i.id]}"
+                        for i in form.items
+                        if theirs.get(i.id, i.prompt) != i.prompt
+                    ],
+                )
+        yield from found(
+            "article",
+            "{n} questions have 'a' before a vowel",
+            [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)],
+        )
+        yield from found(
+            "second-person",
+            "{n} questions speak to the reader ('your')",
+            [i for i in form.items if "your" in i.prompt.split()],
+        )
+        yield from found(
+            "wording",
+            "{n} relation questions lack the words 'in this image' that the paper's prompt ends with",
+            [i for i in by_kind["relation"] if "image" not in i.prompt],
+        )
+        pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
+        same = [m[0] for m in pairs if m and m[1] == m[2]]
+        yield from found("self-relation", "{n} relation questions ask about a thing and itself", same)
+
+    def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
+        attributes = [item for item in form.items if "attribute" in self.subsets(item)]
+        if all((int(i.id) % 2 == 1) == (i.target == "yes") for i in attributes):
+            yield Finding(
+                "label-by-id",
+                f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no: the id gives the label",
+                len(attributes),
+            )
+        raw = Counter((i.meta["label"], i.target) for i in by_kind["relation"])
+        if len(raw) == len({label for label, _ in raw}) > 1:
+            yield Finding(
+                "label-by-type",
+                f"the raw type of a relation question is its label ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it",
+                len(by_kind["relation"]),
+            )
+        for kind, items in by_kind.items():
+            if len({i.target for i in items}) == 1:
+                yield Finding(
+                    "constant-label",
+                    f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
+                    len(items),
+                )
+        one = [i for i in form.items if i.prompt.startswith("Is there one ")]
+        if one and {i.target for i in one} == {"yes"}:
+            yield Finding(
+                "label-by-wording", f"'Is there one ...' has the answer yes {len(one)} times of {len(one)}", len(one)
+            )
+
+    def _label_errors(self, form: Form) -> Iterable[Finding]:
+        number = re.compile(r"AMBER_(\d+)\.")
+        truths = {i: set(note["truth"]) for i, note in self.annotations.items() if note["type"] == "generative"}
+        words = read_json(self.data / "relation.json") if (self.data / "relation.json").exists() else {}
+        wrong, near = [], []
+        for item in form.items:
+            match, picture = re.match(r"Is there an? (.+) in this image", item.prompt), number.match(item.image or "")
+            if item.meta["kind"] == "existence" and match and picture and item.target == "no":
+                there = truths.get(int(picture[1]), set())
+                if match[1] in there:
+                    wrong.append(item)
+                elif any(match[1] in words.get(word, ()) for word in there):
+                    near.append(item)
+        yield from found(
+            "label-error",
+            "{n} existence questions have the answer no, though the object is among the picture's true ones",
+            wrong,
+        )
+        yield from found("label-doubt", "{n} more ask about a word associated with a true object of the picture", near)
+        overlap = [
+            str(i)
+            for i, note in self.annotations.items()
+            if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
+        ]
+        yield from found(
+            "annotation-overlap", "{n} pictures list an object both as true and as a hallucination", overlap
+        )
+        twice = [
+            str(i)
+            for i, note in self.annotations.items()
+            if note["type"] == "generative" and len(note["truth"]) > len(set(note["truth"]))
+        ]
+        yield from found("annotation-twice", "{n} pictures list a true object twice", twice)
+        groups = [group for group in same_question(form).values() if len(group) > 1]
+        contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
+        yield Finding(
+            "pairs",
+            f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them with different answers",
+            len(groups),
+        )

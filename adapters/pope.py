@@ -1,0 +1,179 @@
+"""POPE: is an object in the picture, asked about objects that are there and objects that are not.
+
+Release: AoiDragon/POPE. Up to nine question files, three ways of choosing the absent objects (random, popular,
+adversarial) for each of COCO, A-OKVQA and GQA; those present are read. An answer file is JSON lines of `question` and
+`answer` in the order of one question file.
+
+Official and paper: the paper says nothing of answers that are neither yes nor no; the release reads them as yes, aligns
+by row, and stops at the shorter of the two files (`official`). `paper` reads with the reader `strict`, leaves what cannot
+be read out of the mean, and counts it. Where a ratio divides by zero the release stops with an error; here it is null.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    YES_NO,
+    AnswerError,
+    Benchmark,
+    Card,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Response,
+    Verdict,
+    found,
+    ratio,
+    read_records,
+    same_question,
+    take,
+)
+
+SOURCES, SPLITS = ("coco", "aokvqa", "gqa"), ("random", "popular", "adversarial")
+PARTS = tuple(f"{source}_{split}" for source, split in itertools.product(SOURCES, SPLITS))
+
+
+def _released_yes_ratio(t: Mapping[str, Any]) -> Any:
+    yes = t["tp"] + t["fp"] + t["beyond_yes"]
+    return ratio(yes, t["tp"] + t["fp"] + t["tn"] + t["fn"] + t["beyond"])
+
+
+_FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversarial)\.jsonl?$")
+
+
+class Pope(Benchmark):
+    """The yes/no questions of POPE, one part a question file."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        if settings.get("scoring") == "paper" and not settings.get("reader"):
+            settings["reader"] = "strict"
+        super().__init__(card, data, **settings)
+
+    def read(self) -> Form:
+        """Every question file that is present; ids are `<part>/<question_id>`."""
+        files = {
+            "_".join(m.groups()): path for path in sorted(self.data.rglob("*")) if (m := _FILE.fullmatch(path.name))
+        }
+        if not files:
+            raise DataError(
+                "no POPE question file is there",
+                place=str(self.data),
+                remedy="They are called coco_pope_random.json and so on.",
+            )
+        return Form(
+            "original", tuple(item for part in PARTS if part in files for item in self._items(part, files[part]))
+        )
+
+    def _items(self, part: str, path: Path) -> Iterable[Item]:
+        seen = set()
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            key = f"{part}/{take(record, 'question_id', place)}"
+            truth = str(take(record, "label", place)).strip().lower()
+            if key in seen or truth not in ("yes", "no"):
+                what = (
+                    f"the question_id of {key!r} stands twice" if key in seen else f"the label is {record['label']!r}"
+                )
+                raise DataError(what, place=place, remedy="Take the file of the release.")
+            seen.add(key)
+            image, text = str(take(record, "image", place)), str(take(record, "text", place))
+            yield Item(key, text, "yes_no", truth, image, "existence", part, image)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The five metrics of yes/no questions; the release's yes-ratio also counts answers beyond the last question."""
+        if self.scoring == "paper":
+            return YES_NO
+        return (*YES_NO[:-1], replace(YES_NO[-1], of=_released_yes_ratio))
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """JSON lines of `question` and `answer`, aligned by row as the release aligns them."""
+        records = read_records(path)
+        form = self._part_of(records, form, path)
+        given = [str(take(record, "answer", f"{path}: record {i}")) for i, record in enumerate(records, 1)]
+        beyond = len(given) - len(form.items)
+        if beyond > 0:
+            if self.scoring == "paper":
+                what = f"{len(given)} answers for {len(form.items)} questions"
+                raise AnswerError(
+                    what, place=str(path), remedy="The file must belong to one question file, row by row."
+                )
+            part = form.items[0].part
+            extra = (Item(f"{part}/beyond-{i}", "", "yes_no", None, part=part) for i in range(1, beyond + 1))
+            form = replace(form, items=(*form.items, *extra))
+        return form, {item.id: Response(text) for item, text in zip(form.items, given, strict=False)}
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """The four counts; an answer beyond the last question counts for the release's yes-ratio alone."""
+        if item.target is not None:
+            return super().score(item, response)
+        said = self.parser(response.text)
+        return Verdict(0.0, {"beyond": 1.0, "beyond_yes": float(said == "yes")}, "ok", said or "")
+
+    @staticmethod
+    def _part_of(records: list[dict[str, Any]], form: Form, path: Path) -> Form:
+        """The part whose questions the answers repeat, when none was named."""
+        parts = list(dict.fromkeys(item.part for item in form.items))
+        if len(parts) < 2:
+            return form
+        asked = [record.get("question") for record in records]
+        fitting = [part for part in parts if asked == [item.prompt for item in form.only(part).items[: len(asked)]]]
+        if len(fitting) != 1:
+            raise AnswerError(
+                "it does not show which question file it answers",
+                place=str(path),
+                remedy=f"Say --part, one of {', '.join(parts)}.",
+            )
+        return form.only(fitting[0])
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """What BENCHMARKS of the field have stumbled on: copies with typing errors, shared positives, old sizes."""
+        parts = {part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)}
+        yield from found(
+            "spelling",
+            "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
+            [i for i in form.items if "imange" in i.prompt],
+        )
+        old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
+        yield from found(
+            "size", "{n} parts do not have the release's 3,000 questions (an older copy of random has 2,910)", old
+        )
+        for source in SOURCES:
+            mine = {part: items for part, items in parts.items() if part.startswith(source)}
+            positives = {frozenset((i.image, i.prompt) for i in items if i.target == "yes") for items in mine.values()}
+            if len(mine) > 1 and len(positives) == 1:
+                n = len(next(iter(positives)))
+                yield Finding(
+                    "shared-positives",
+                    f"the {n} questions answered yes are the same in all {len(mine)} {source} parts: averaging the parts counts them {len(mine)} times",
+                    n,
+                )
+        groups = same_question(form)
+        if len(groups) < len(form):
+            yes = sum(group[0].target == "yes" for group in groups.values())
+            yield Finding(
+                "union",
+                f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes and {len(groups) - yes} no",
+                len(groups),
+            )
+        names = Counter(m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt)))
+        yield Finding(
+            "objects",
+            f"{len(names)} object names are asked about, {len({i.image for i in form.items})} pictures",
+            len(names),
+        )
+        share = sum(item.target == "yes" for item in form.items) / len(form)
+        yield Finding(
+            "paper-mismatch",
+            f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states 0.333 (and 0.5 for AMBER-d, whose data give 0.337)",
+            len(form),
+        )

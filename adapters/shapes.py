@@ -1,0 +1,87 @@
+"""Shapes: the benchmark embedded in HQM, with pictures drawn from scenes whose truth is known.
+
+Four tasks share the pictures: yes/no, multiple choice, short answers and captions. There is no release and no paper,
+so `official` and `paper` scoring are the same. A caption is scored as CHAIR scores it: of the objects it mentions, the
+share that is not in the scene. The `oracle` judge reads every answer to its end and checks each claim against the scene.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
+from hqm.benchmarks.shapes.scene import Scene, draw
+
+from hqm import CHAIR, Benchmark, DataError, Form, Item, Metric, Response, Verdict, chair_tally, read_records
+
+
+class Shapes(Benchmark):
+    """One of the four tasks about drawn scenes."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """CHAIR for captions, else the task's own."""
+        return CHAIR if self.card.task == "caption" else super().metrics
+
+    @cached_property
+    def scenes(self) -> Mapping[str, Scene]:
+        """Picture -> scene."""
+        rows = read_records(self.data.parent / "shapes" / "scenes.jsonl")
+        return {row.pop("image"): Scene.from_dict(row) for row in rows}
+
+    @property
+    def images(self) -> Path:
+        """Where the pictures are drawn: the user's cache."""
+        return self._images or _cache() / f"shapes-{self.card.version}"
+
+    def prepare_images(self, form: Form) -> None:
+        """Draw the pictures that are not there yet."""
+        folder = self.images
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, scene in self.scenes.items():
+                if not (folder / name).exists():
+                    # drawn beside and moved, so that a killed run leaves no half picture
+                    with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as part:
+                        draw(scene).save(part, "PNG")
+                    os.replace(part.name, folder / name)
+        except OSError as error:
+            raise DataError(
+                f"the pictures cannot be drawn: {error.strerror}",
+                place=str(folder),
+                remedy="Name a folder with --images.",
+            ) from error
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """CHAIR's tally for a caption, else the task's rule."""
+        if item.task != "caption":
+            return super().score(item, response)
+        scene = self.scenes[item.image or ""]
+        return chair_tally(mentioned(response.text), kinds_in(scene), response.text)
+
+    def judges(self) -> Mapping[str, Any]:
+        """The scene oracle."""
+        return {"oracle": self._oracle}
+
+    def _oracle(self, item: Item, response: Response) -> Verdict:
+        """Faithful when the answer is right and nothing that it says is false of the scene."""
+        rule = self.verdict(item, response)
+        said = claims(response.text)
+        if not said and not rule.scored:
+            return Verdict.unscored(
+                "unparsed" if rule.state == "ok" else rule.state, "it claims nothing that can be checked"
+            )
+        wrong = [words for words, holds in said if not holds(self.scenes[item.image or ""])]
+        right_by_rule = item.task == "caption" or not rule.scored or rule.value == 1
+        faithful = float(not wrong and right_by_rule)
+        return Verdict(faithful, {"faithful": faithful, "n": 1.0}, "ok", "; ".join(wrong))
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "hqm"

@@ -1,0 +1,1 @@
+"""Shapes: drawn scenes, the questions about them, and the tiny models that answer."""

@@ -1,0 +1,85 @@
+"""Make the embedded benchmark: scenes and the items of the four tasks, from one fixed seed.
+
+python -m hqm.benchmarks.shapes.build          writes scenes.jsonl and the four items.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hqm.benchmarks.shapes.questions import INSTRUCTIONS, TYPES, Question, choice, open_question, yes_no
+from hqm.benchmarks.shapes.scene import Scene, random_scene
+
+SEED = 240617115
+IMAGES = 252
+"""Pictures; each is asked about four of the eight types, so that every type has 126 items in a task."""
+TASKS = ("yesno", "choice", "vqa", "caption")
+
+
+def build() -> dict[str, list[dict[str, Any]]]:
+    """The rows of every file: `scenes` and one list for each task."""
+    rng = np.random.default_rng(SEED)
+    truths = {kind: rng.permutation([True, False] * (IMAGES // 4)).tolist() for kind in TYPES}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("scenes", *TASKS)}
+    for i in range(IMAGES):
+        kinds = TYPES[:4] if i % 2 == 0 else TYPES[4:]
+        wanted = {kind: truths[kind][i // 2] for kind in kinds}
+        scene, questions = _scene_for(wanted, rng)
+        image = f"scene-{i:03}.png"
+        rows["scenes"].append({"image": image, **scene.to_dict()})
+        for kind, (polar, four, short) in questions.items():
+            rows["yesno"].append(_row("y", rows["yesno"], image, polar, {"target": polar.answer}))
+            letter = "ABCD"[four.options.index(four.answer)]
+            rows["choice"].append(
+                _row("c", rows["choice"], image, four, {"target": letter, "options": list(four.options)})
+            )
+            rows["vqa"].append(_row("v", rows["vqa"], image, short, _short_answer(short, kind)))
+        for text in INSTRUCTIONS:
+            row = {"id": f"d{len(rows['caption']):04}", "image": image, "prompt": text, "type": "existence"}
+            rows["caption"].append(row)
+    return rows
+
+
+def _scene_for(wanted: dict[str, bool], rng: np.random.Generator) -> tuple[Scene, dict[str, tuple[Question, ...]]]:
+    """A scene that allows every question wanted of it."""
+    while True:
+        scene = random_scene(rng)
+        found: dict[str, tuple[Question, ...]] = {}
+        for kind, truth in wanted.items():
+            asked = (yes_no(scene, kind, truth, rng), choice(scene, kind, rng), open_question(scene, kind, rng))
+            if None in asked:
+                break
+            found[kind] = tuple(q for q in asked if q is not None)
+        if len(found) == len(wanted):
+            return scene, found
+
+
+def _row(
+    prefix: str, rows: list[dict[str, Any]], image: str, question: Question, rest: dict[str, Any]
+) -> dict[str, Any]:
+    return {"id": f"{prefix}{len(rows):04}", "image": image, "prompt": question.text, "type": question.type, **rest}
+
+
+def _short_answer(question: Question, kind: str) -> dict[str, Any]:
+    """A short answer's target and rivals; a number may be written in digits, a list must name every member."""
+    if kind == "existence":
+        target: Any = [shape for shape in question.options if shape in question.answer]
+        return {"target": target, "rivals": [shape for shape in question.options if shape not in target]}
+    return {"target": question.answer, "rivals": [option for option in question.options if option != question.answer]}
+
+
+def main() -> None:
+    """Write the files beside the cards."""
+    here = Path(__file__).resolve().parent
+    for name, rows in build().items():
+        path = here / "scenes.jsonl" if name == "scenes" else here.parent / f"shapes_{name}" / "items.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        print(f"{path}: {len(rows)} rows")
+
+
+if __name__ == "__main__":
+    main()

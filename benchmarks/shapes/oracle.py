@@ -1,0 +1,130 @@
+"""The scene oracle: reads a whole answer and checks every claim in it against the scene.
+
+The rule scorer of a yes/no question reads "yes" or "no" and stops. The oracle reads on: "Yes, the circle is red."
+about a picture whose circle is blue is right by the rule where the answer is yes, and a hallucination all the same. It
+plays the part of the human judge, with the full truth at hand, as the criterion of the embedded benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from hqm.benchmarks.shapes.questions import DIRECTIONS, NUMBERS
+from hqm.benchmarks.shapes.scene import ACTIONS, COLORS, GROUNDS, SHAPES, SIZES, SKIES, Scene, Thing
+
+_SIZE = f"(?P<size>{'|'.join(SIZES)})"
+_COLOR = f"(?P<color>{'|'.join(COLORS)})"
+_SHAPE = f"(?P<shape>{'|'.join(SHAPES)})"
+_NAME = rf"(?:{_SIZE} )?(?:{_COLOR} )?{_SHAPE}"
+_COUNT = {**{word: i for i, word in enumerate(NUMBERS)}, "no": 0}
+
+Check = Callable[[Scene, re.Match[str]], bool]
+
+
+def _matches(scene: Scene, found: re.Match[str], suffix: str = "") -> list[Thing]:
+    """The things that a name in the text may mean."""
+    parts = {key: found.groupdict().get(f"{key}{suffix}") for key in ("size", "color", "shape")}
+    return [t for t in scene.things if all(value in (None, getattr(t, key)) for key, value in parts.items())]
+
+
+def _exists(scene: Scene, found: re.Match[str]) -> bool:
+    return bool(_matches(scene, found))
+
+
+def _counts(scene: Scene, found: re.Match[str]) -> bool:
+    return len(_matches(scene, found)) == _COUNT[found["count"]]
+
+
+def _has(scene: Scene, found: re.Match[str]) -> bool:
+    return (scene.action if found["what"] == "person" else scene.sign) is not None
+
+
+def _lies(scene: Scene, found: re.Match[str]) -> bool:
+    wanted = next(key for key, words in DIRECTIONS.items() if words == found["direction"])
+    pairs = ((a, b) for a in _matches(scene, found, "1") for b in _matches(scene, found, "2"))
+    return any(a != b and _lies_so(a, b, wanted) for a, b in pairs)
+
+
+def _lies_so(a: Thing, b: Thing, wanted: str) -> bool:
+    if wanted in ("left", "right"):
+        return (a.column < b.column) if wanted == "left" else (a.column > b.column)
+    return (a.row < b.row) if wanted == "above" else (a.row > b.row)
+
+
+def _larger(scene: Scene, found: re.Match[str]) -> bool:
+    firsts, seconds = _matches(scene, found, "1"), _matches(scene, found, "2")
+    return any((a.size, b.size) == ("large", "small") for a in firsts for b in seconds)
+
+
+def _compares(scene: Scene, found: re.Match[str]) -> bool:
+    a, b = scene.count(found["a"]), scene.count(found["b"])
+    return {"more": a > b, "fewer": a < b, "as many": a == b}[found["how"]]
+
+
+def _numbered(name: str, suffix: str) -> str:
+    return re.sub(r"\(\?P<(\w+)>", rf"(?P<\g<1>{suffix}>", name)
+
+
+_DIRECTION = f"(?P<direction>{'|'.join(DIRECTIONS.values())})"
+_PAIR = _numbered(_NAME, "1"), _numbered(_NAME, "2")
+
+# In this order: what a pattern reads is taken out of the text, so that a part of it is not read again.
+_CLAIMS: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
+    (re.compile(pattern), check)
+    for pattern, check in (
+        (rf"the {_PAIR[0]} is {_DIRECTION} the {_PAIR[1]}", _lies),
+        (rf"the {_PAIR[0]} is not {_DIRECTION} the {_PAIR[1]}", lambda s, m: not _lies(s, m)),
+        (rf"the {_PAIR[0]} is larger than the {_PAIR[1]}", _larger),
+        (rf"the {_PAIR[0]} is not larger than the {_PAIR[1]}", lambda s, m: not _larger(s, m)),
+        (rf"(?P<how>more|fewer|as many) (?P<a>{'|'.join(SHAPES)})s (?:than|as) (?P<b>{'|'.join(SHAPES)})s", _compares),
+        (rf"the (?:{_COLOR} )?{_SHAPE} is (?P<size>{'|'.join(SIZES)})\b", _exists),
+        (rf"the {_SHAPE} is {_COLOR}\b", _exists),
+        (rf"the person is (?P<action>{'|'.join(ACTIONS)})", lambda s, m: s.action == m["action"]),
+        (r"the sign says (?P<text>\w+)", lambda s, m: (s.sign or "").lower() == m["text"]),
+        (rf"it is (?P<sky>{'|'.join(SKIES)})", lambda s, m: s.sky == m["sky"]),
+        (rf"covered with (?P<ground>{'|'.join(GROUNDS)})", lambda s, m: s.ground == m["ground"]),
+        (r"\bno (?P<what>person|sign)\b", lambda s, m: not _has(s, m)),
+        (r"\b(?:a|the) (?P<what>person|sign)\b", _has),
+        (rf"\b(?P<count>{'|'.join(_COUNT)}) (?:{_SIZE} )?(?:{_COLOR} )?{_SHAPE}s?\b", _counts),
+        (rf"\ban? {_NAME}\b", _exists),
+    )
+)
+
+
+def claims(text: str) -> list[tuple[str, Callable[[Scene], bool]]]:
+    """The claims of an answer that the oracle understands, each with its check.
+
+    >>> [words for words, _ in claims("Yes, there is a red circle. It is night.")]
+    ['it is night', 'a red circle']
+    """
+    rest = " ".join(text.lower().split())
+    found: list[tuple[str, Callable[[Scene], bool]]] = []
+    for pattern, check in _CLAIMS:
+        found += [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
+        rest = pattern.sub(" ; ", rest)
+    return found
+
+
+def _holds(check: Check, match: re.Match[str], scene: Scene) -> bool:
+    return check(scene, match)
+
+
+def false_claims(scene: Scene, text: str) -> list[str]:
+    """The claims of an answer that are not true of the scene."""
+    return [words for words, holds in claims(text) if not holds(scene)]
+
+
+def mentioned(text: str) -> list[str]:
+    """The kinds of object an answer says are there, in order, repeats kept; what it denies is not counted."""
+    kinds = re.compile(
+        rf"(?:\b(?P<no>no|not an?) )?(?:\w+ ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
+    )
+    return [m["kind"] for m in kinds.finditer(text.lower()) if not m["no"]]
+
+
+def kinds_in(scene: Scene) -> set[str]:
+    """The kinds of object that are in a scene."""
+    extras = {"person": scene.action, "sign": scene.sign}
+    return {thing.shape for thing in scene.things} | {name for name, there in extras.items() if there}

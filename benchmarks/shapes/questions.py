@@ -1,0 +1,317 @@
+"""Questions about a scene, with their right answers and one true sentence each.
+
+Every question belongs to one of the eight hallucination types and one of four tasks. The same functions make the
+benchmark's items (fixed seed) and the respondents' training questions (other scenes).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hqm.benchmarks.shapes.scene import (
+    ACTIONS,
+    COLORS,
+    DIGITS,
+    GROUNDS,
+    SHAPES,
+    SIZES,
+    SKIES,
+    WORDS,
+    Scene,
+    Thing,
+    related_pairs,
+    relation,
+)
+
+TYPES = ("attribute", "action", "counting", "environment", "relation", "comparison", "ocr", "existence")
+NUMBERS = ("zero", "one", "two", "three", "four")
+DIRECTIONS = {"left": "to the left of", "right": "to the right of", "above": "above", "below": "below"}
+SHORT_DIRECTIONS = {"left": "to the left", "right": "to the right", "above": "above", "below": "below"}
+INSTRUCTIONS = (
+    "Describe the image.",
+    "What is in the image?",
+    "Write a caption for the image.",
+    "Tell me what you see in the image.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its right answer, and a sentence that says what is the case."""
+
+    type: str
+    text: str
+    answer: str
+    fact: str
+    value: str
+    """The word of the fact that the question turns on; respondents are trained to hold it in mind."""
+    options: tuple[str, ...] = field(default=())
+
+
+def _pick(rng: np.random.Generator, values: Any) -> Any:
+    values = list(values)
+    return values[int(rng.integers(len(values)))]
+
+
+def plural(shape: str) -> str:
+    """'circles'."""
+    return f"{shape}s"
+
+
+def counted(number: int, shape: str) -> str:
+    """'no circles', 'one circle', 'two circles'."""
+    return f"{'no' if number == 0 else NUMBERS[number]} {shape if number == 1 else plural(shape)}"
+
+
+def _number(number: int) -> str:
+    return "no" if number == 0 else NUMBERS[number]
+
+
+def _count_fact(scene: Scene, shape: str) -> str:
+    number = scene.count(shape)
+    return f"there {'is' if number == 1 else 'are'} {counted(number, shape)}"
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _relation_fact(a: Thing, b: Thing) -> str:
+    return f"the {a.name} is {DIRECTIONS[relation(a, b) or 'left']} the {b.name}"
+
+
+def _comparison_fact(scene: Scene, a: str, b: str) -> str:
+    more, less = scene.count(a), scene.count(b)
+    if more == less:
+        return f"there are as many {plural(a)} as {plural(b)}"
+    return f"there are {'more' if more > less else 'fewer'} {plural(a)} than {plural(b)}"
+
+
+def _sizes_differ(scene: Scene) -> list[tuple[Thing, Thing]]:
+    """Ordered pairs (larger, smaller) of unmistakable things."""
+    things = scene.uniquely_named()
+    return [(a, b) for a, b in itertools.permutations(things, 2) if (a.size, b.size) == ("large", "small")]
+
+
+def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[str, str]:
+    """A colour and shape that no thing has; half of the time one of the two occurs in the scene."""
+    names = [(c, s) for c in COLORS for s in SHAPES if not scene.named(c, s)]
+    close = [(c, s) for c, s in names if any(c == t.color or s == t.shape for t in scene.things)]
+    color, shape = _pick(rng, close if close and rng.random() < near else names)
+    return color, shape
+
+
+# --- yes/no: each builder returns a question whose right answer is `truth`, or None when the scene allows none ---
+
+
+def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    if rng.random() < 0.2:
+        word, there = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
+        if (there is not None) == truth:
+            fact = f"there is {'a' if truth else 'no'} {word}"
+            return _polar("existence", f"Is there a {word} in the image?", truth, fact, word if truth else "no")
+    if truth:
+        thing = _pick(rng, scene.things)
+        color, shape = thing.color, thing.shape
+    else:
+        color, shape = _absent(scene, rng)
+    fact = f"there is {'a' if truth else 'no'} {color} {shape}"
+    return _polar("existence", f"Is there a {color} {shape} in the image?", truth, fact, shape if truth else "no")
+
+
+def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    if rng.random() < 0.3 and scene.uniquely_named():
+        thing = _pick(rng, scene.uniquely_named())
+        size = thing.size if truth else _pick(rng, [s for s in SIZES if s != thing.size])
+        return _polar(
+            "attribute", f"Is the {thing.name} {size}?", truth, f"the {thing.name} is {thing.size}", thing.size
+        )
+    single = [thing for thing in scene.things if scene.only(thing.shape)]
+    if not single:
+        return None
+    thing = _pick(rng, single)
+    color = thing.color if truth else _pick(rng, [c for c in COLORS if c != thing.color])
+    return _polar(
+        "attribute", f"Is the {thing.shape} {color}?", truth, f"the {thing.shape} is {thing.color}", thing.color
+    )
+
+
+def _yes_no_action(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    if scene.action is None:
+        return None
+    action = scene.action if truth else _pick(rng, [a for a in ACTIONS if a != scene.action])
+    return _polar("action", f"Is the person {action}?", truth, f"the person is {scene.action}", scene.action)
+
+
+def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if truth or rng.random() < 0.7 else SHAPES)
+    number = scene.count(shape)
+    if not truth:
+        number = _pick(rng, [n for n in (1, 2, 3) if n != number])
+    if number > 3:
+        return None
+    text = f"{'Is' if number == 1 else 'Are'} there exactly {counted(number, shape)} in the image?"
+    return _polar("counting", text, truth, _count_fact(scene, shape), _number(scene.count(shape)))
+
+
+def _yes_no_environment(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    if rng.random() < 0.5:
+        sky = scene.sky if truth else _pick(rng, [s for s in SKIES if s != scene.sky])
+        return _polar("environment", f"Is it {sky} in the image?", truth, f"it is {scene.sky}", scene.sky)
+    ground = scene.ground if truth else _pick(rng, [g for g in GROUNDS if g != scene.ground])
+    fact = f"the ground is covered with {scene.ground}"
+    return _polar("environment", f"Is the ground covered with {ground}?", truth, fact, scene.ground)
+
+
+def _yes_no_relation(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    pairs = related_pairs(scene)
+    if not pairs:
+        return None
+    a, b = _pick(rng, pairs)
+    lies = relation(a, b)
+    said: str = lies if truth and lies else _pick(rng, [d for d in DIRECTIONS if d != lies])
+    text = f"Is the {a.name} {DIRECTIONS[said]} the {b.name}?"
+    return _polar("relation", text, truth, _relation_fact(a, b), str(lies))
+
+
+def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    sized = _sizes_differ(scene)
+    if sized and rng.random() < 0.5:
+        large, small = _pick(rng, sized)
+        a, b = (large, small) if truth else (small, large)
+        fact = f"the {large.name} is larger than the {small.name}"
+        return _polar("comparison", f"Is the {a.name} larger than the {b.name}?", truth, fact, large.shape)
+    pairs = [
+        (a, b)
+        for a, b in itertools.permutations(SHAPES, 2)
+        if scene.count(a) + scene.count(b) and (scene.count(a) > scene.count(b)) == truth
+    ]
+    if not pairs:
+        return None
+    a, b = _pick(rng, pairs)
+    text = f"Are there more {plural(a)} than {plural(b)} in the image?"
+    fact = _comparison_fact(scene, a, b)
+    return _polar("comparison", text, truth, fact, next(w for w in ("more", "fewer", "many") if w in fact))
+
+
+def _yes_no_ocr(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
+    if scene.sign is None:
+        return None
+    text = scene.sign if truth else _pick(rng, [w for w in _kin(scene.sign) if w != scene.sign])
+    return _polar("ocr", f"Does the sign say {text}?", truth, f"the sign says {scene.sign}", scene.sign)
+
+
+def _kin(text: str) -> Sequence[str]:
+    return WORDS if text in WORDS else DIGITS
+
+
+def _polar(kind: str, text: str, truth: bool, fact: str, value: str) -> Question:
+    return Question(kind, text, "yes" if truth else "no", fact, value)
+
+
+_YES_NO: dict[str, Callable[[Scene, bool, np.random.Generator], Question | None]] = {
+    "attribute": _yes_no_attribute,
+    "action": _yes_no_action,
+    "counting": _yes_no_counting,
+    "environment": _yes_no_environment,
+    "relation": _yes_no_relation,
+    "comparison": _yes_no_comparison,
+    "ocr": _yes_no_ocr,
+    "existence": _yes_no_existence,
+}
+
+
+def yes_no(scene: Scene, kind: str, truth: bool, rng: np.random.Generator) -> Question | None:
+    """A yes/no question of one type whose right answer is `truth`, or None when the scene allows none."""
+    return _YES_NO[kind](scene, truth, rng)
+
+
+# --- open questions: the answer is a word or two; the options are every answer of the same class ---
+
+
+def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
+    """A short-answer question of one type; its options list the right answer and its rivals."""
+    if kind == "attribute":
+        single = [thing for thing in scene.things if scene.only(thing.shape)]
+        if not single:
+            return None
+        thing = _pick(rng, single)
+        fact = f"the {thing.shape} is {thing.color}"
+        return Question(kind, f"What color is the {thing.shape}?", thing.color, fact, thing.color, tuple(COLORS))
+    if kind == "action" and scene.action:
+        fact = f"the person is {scene.action}"
+        return Question(kind, "What is the person doing?", scene.action, fact, scene.action, ACTIONS)
+    if kind == "counting":
+        shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if rng.random() < 0.8 else SHAPES)
+        text = f"How many {plural(shape)} are there in the image?"
+        return Question(
+            kind, text, NUMBERS[scene.count(shape)], _count_fact(scene, shape), _number(scene.count(shape)), NUMBERS
+        )
+    if kind == "environment":
+        fact = f"the ground is covered with {scene.ground}"
+        return Question(kind, "What covers the ground?", scene.ground, fact, scene.ground, tuple(GROUNDS))
+    if kind == "relation" and (pairs := related_pairs(scene)):
+        a, b = _pick(rng, pairs)
+        lies = relation(a, b) or "left"
+        text = f"Where is the {a.name} relative to the {b.name}?"
+        options = tuple(SHORT_DIRECTIONS.values())
+        return Question(kind, text, SHORT_DIRECTIONS[lies], _relation_fact(a, b), lies, options)
+    if kind == "comparison" and (sized := _sizes_differ(scene)):
+        large, small = _pick(rng, sized)
+        first, second = (large, small) if rng.random() < 0.5 else (small, large)
+        text = f"Which is larger, the {first.name} or the {second.name}?"
+        fact = f"the {large.name} is larger than the {small.name}"
+        return Question(kind, text, large.name, fact, large.shape, (first.name, second.name))
+    if kind == "ocr" and scene.sign:
+        fact = f"the sign says {scene.sign}"
+        return Question(kind, "What does the sign say?", scene.sign, fact, scene.sign, tuple(_kin(scene.sign)))
+    if kind == "existence":
+        present = [s for s in SHAPES if scene.count(s)]
+        fact = f"there is {_listed([_article(s) for s in present])}"
+        return Question(kind, "Which shapes are in the image?", _listed(present), fact, present[0], SHAPES)
+    return None
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
+    """A question with four options in random order, exactly one of them right."""
+    if kind == "existence":
+        thing = _pick(rng, scene.things)
+        wrong = [f"{c} {s}" for c in COLORS for s in SHAPES if not scene.named(c, s)]
+        text, right, value = "Which of these is in the image?", thing.name, thing.shape
+        fact = f"there is a {thing.name}"
+    elif kind == "comparison":
+        counts = sorted(((scene.count(s), s) for s in SHAPES), reverse=True)
+        if counts[0][0] == counts[1][0]:
+            return None
+        text, right = "Which shape is there most of in the image?", counts[0][1]
+        value = right
+        wrong, fact = [s for s in SHAPES if s != right], _count_fact(scene, right)
+    else:
+        asked = open_question(scene, kind, rng)
+        if asked is None:
+            return None
+        text, right, fact, value = asked.text, asked.answer, asked.fact, asked.value
+        wrong = [option for option in asked.options if option != right]
+    chosen = [wrong[int(i)] for i in rng.permutation(len(wrong))[:3]] + [right]
+    options = tuple(chosen[int(i)] for i in rng.permutation(4))
+    return Question(kind, text, right, fact, value, options)
+
+
+def caption(scene: Scene, terse: bool = False) -> str:
+    """A true description: all things, the figure, the sign, the light and the ground; only the things when terse."""
+    names = [f"{thing.size} {thing.name}" if not terse else thing.name for thing in scene.things]
+    first = f"There is {_listed([_article(name) for name in names])}."
+    if terse:
+        return first
+    rest = [f"The person is {scene.action}."] if scene.action else []
+    rest += [f"The sign says {scene.sign}."] if scene.sign else []
+    rest += [f"It is {scene.sky}.", f"The ground is covered with {scene.ground}."]
+    return " ".join([first, *rest])

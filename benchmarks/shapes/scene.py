@@ -1,0 +1,208 @@
+"""Scenes whose full truth is known, and their pictures.
+
+A scene is a 3 x 3 grid under a sky and over a ground: coloured shapes, perhaps a stick figure that does something,
+perhaps a sign with a short word or a digit. `draw` paints it with Pillow, pixel for pixel the same on every machine
+(no font file is used; letters are small bitmaps).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw
+
+SHAPES = ("circle", "square", "triangle", "star")
+COLORS = {"red": (220, 40, 40), "green": (30, 140, 60), "blue": (45, 75, 215), "yellow": (245, 200, 30)}
+SIZES = ("small", "large")
+ACTIONS = ("running", "sitting", "jumping", "waving")
+SKIES = {"day": (205, 230, 255), "night": (25, 25, 60)}
+GROUNDS = {"grass": (150, 205, 130), "sand": (240, 220, 160), "snow": (250, 250, 250), "water": (120, 190, 225)}
+WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
+DIGITS = tuple("0123456789")
+TEXTS = WORDS + DIGITS
+
+GRID, CELL = 3, 32
+SIDE = GRID * CELL
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A coloured shape in one cell of the grid (0 to 8, row by row)."""
+
+    shape: str
+    color: str
+    size: str
+    cell: int
+
+    @property
+    def row(self) -> int:
+        return self.cell // GRID
+
+    @property
+    def column(self) -> int:
+        return self.cell % GRID
+
+    @property
+    def name(self) -> str:
+        return f"{self.color} {self.shape}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that is true of one picture."""
+
+    sky: str
+    ground: str
+    things: tuple[Thing, ...]
+    action: str | None = None
+    action_cell: int | None = None
+    sign: str | None = None
+    sign_cell: int | None = None
+
+    def count(self, shape: str) -> int:
+        return sum(thing.shape == shape for thing in self.things)
+
+    def only(self, shape: str) -> Thing | None:
+        """The one thing of this shape, or None when there is none or several."""
+        found = [thing for thing in self.things if thing.shape == shape]
+        return found[0] if len(found) == 1 else None
+
+    def named(self, color: str, shape: str) -> list[Thing]:
+        return [thing for thing in self.things if (thing.color, thing.shape) == (color, shape)]
+
+    def uniquely_named(self) -> list[Thing]:
+        """The things that "the red circle" points at without doubt."""
+        return [thing for thing in self.things if len(self.named(thing.color, thing.shape)) == 1]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Scene:
+        return cls(**{**data, "things": tuple(Thing(**thing) for thing in data["things"])})
+
+
+def _pick(rng: np.random.Generator, values: Any) -> Any:
+    values = list(values)
+    return values[int(rng.integers(len(values)))]
+
+
+def random_scene(rng: np.random.Generator) -> Scene:
+    """Draw a scene: 1 to 4 shapes, a figure and a sign three times out of four."""
+    cells = iter(rng.permutation(GRID * GRID).tolist())
+    things = tuple(
+        sorted(
+            (
+                Thing(_pick(rng, SHAPES), _pick(rng, COLORS), _pick(rng, SIZES), next(cells))
+                for _ in range(int(rng.integers(1, 5)))
+            ),
+            key=lambda thing: thing.cell,
+        )
+    )
+    action = _pick(rng, ACTIONS) if rng.random() < 0.75 else None
+    action_cell = next(cells) if action else None
+    sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS) if rng.random() < 0.75 else None
+    sign_cell = next(cells) if sign else None
+    return Scene(_pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell)
+
+
+def draw(scene: Scene) -> Image.Image:
+    """Paint a scene as a 96 x 96 picture."""
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (SIDE, SIDE), SKIES[scene.sky])
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((0, SIDE - CELL, SIDE, SIDE), fill=GROUNDS[scene.ground])
+    if scene.sky == "night":
+        pen.point([(5, 4), (27, 9), (50, 3), (71, 12), (90, 6), (14, 35), (44, 33), (85, 40), (62, 60)], fill="white")
+    for thing in scene.things:
+        _draw_thing(pen, thing, _ink(scene, thing.cell))
+    if scene.action is not None and scene.action_cell is not None:
+        _draw_figure(pen, scene.action, scene.action_cell, _ink(scene, scene.action_cell))
+    if scene.sign is not None and scene.sign_cell is not None:
+        _draw_sign(pen, scene.sign, scene.sign_cell)
+    return picture
+
+
+def _ink(scene: Scene, cell: int) -> str:
+    return "white" if scene.sky == "night" and cell // GRID < GRID - 1 else "black"
+
+
+def _corner(cell: int) -> tuple[int, int]:
+    return cell % GRID * CELL, cell // GRID * CELL
+
+
+def _draw_thing(pen: ImageDraw.ImageDraw, thing: Thing, ink: str) -> None:
+    left, top = _corner(thing.cell)
+    x, y, r = left + CELL // 2, top + CELL // 2, 13 if thing.size == "large" else 7
+    fill = COLORS[thing.color]
+    if thing.shape == "circle":
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=fill, outline=ink)
+    elif thing.shape == "square":
+        pen.rectangle((x - r, y - r, x + r, y + r), fill=fill, outline=ink)
+    elif thing.shape == "triangle":
+        pen.polygon([(x, y - r), (x + r, y + r), (x - r, y + r)], fill=fill, outline=ink)
+    else:
+        angles = np.arange(10) * np.pi / 5 - np.pi / 2
+        radii = np.where(np.arange(10) % 2 == 0, r + 1, r * 0.45)
+        points = np.round(np.stack([x + radii * np.cos(angles), y + radii * np.sin(angles)], axis=1)).astype(int)
+        pen.polygon([tuple(point) for point in points.tolist()], fill=fill, outline=ink)
+
+
+_BONES = {
+    # lines of the stick figure in its cell; the head is drawn apart
+    "running": [(16, 11, 14, 19), (14, 19, 7, 22), (7, 22, 3, 21), (14, 19, 20, 23), (20, 23, 19, 30), (15, 14, 23, 16), (15, 14, 8, 16)],
+    "sitting": [(12, 11, 12, 22), (12, 22, 22, 22), (22, 22, 22, 30), (12, 15, 20, 18), (8, 24, 8, 30), (8, 24, 14, 24)],
+    "jumping": [(16, 8, 16, 16), (16, 10, 8, 3), (16, 10, 24, 3), (16, 16, 8, 22), (16, 16, 24, 22), (4, 30, 28, 30)],
+    "waving": [(16, 11, 16, 22), (16, 22, 12, 30), (16, 22, 20, 30), (16, 14, 10, 20), (16, 14, 25, 8), (25, 8, 25, 3)],
+}  # fmt: skip
+_HEADS = {"running": (17, 7), "sitting": (12, 7), "jumping": (16, 5), "waving": (16, 7)}
+
+
+def _draw_figure(pen: ImageDraw.ImageDraw, action: str, cell: int, ink: str) -> None:
+    left, top = _corner(cell)
+    for x0, y0, x1, y1 in _BONES[action]:
+        pen.line((left + x0, top + y0, left + x1, top + y1), fill=ink, width=2)
+    x, y = left + _HEADS[action][0], top + _HEADS[action][1]
+    pen.ellipse((x - 4, y - 4, x + 4, y + 4), fill=ink)
+
+
+_GLYPHS = {
+    "A": "699f99", "B": "e9e99e", "C": "788887", "D": "e9999e", "E": "f8e88f", "G": "788b97", "H": "99f999",
+    "K": "9acca9", "M": "9ff999", "N": "9ddbb9", "O": "699996", "P": "e99e88", "S": "78611e", "T": "f44444",
+    "U": "999996", "Y": "996444", "0": "69bd96", "1": "262227", "2": "69124f", "3": "e1611e", "4": "99f111",
+    "5": "f8e11e", "6": "78e996", "7": "f12444", "8": "696996", "9": "699711",
+}  # fmt: skip
+
+
+def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
+    left, top = _corner(cell)
+    pen.rectangle((left + 1, top + 7, left + 30, top + 24), fill="white", outline=(130, 60, 20))
+    pen.line((left + 16, top + 25, left + 16, top + 31), fill=(130, 60, 20), width=2)
+    scale, step = 2, 9
+    x0 = left + 16 - (step * len(text) - 1) // 2
+    for i, letter in enumerate(text):
+        for row, bits in enumerate(_GLYPHS[letter]):
+            for column, bit in enumerate(f"{int(bits, 16):04b}"):
+                if bit == "1":
+                    x, y = x0 + i * step + column * scale, top + 10 + row * scale
+                    pen.rectangle((x, y, x + scale - 1, y + scale - 1), fill="black")
+
+
+def relation(a: Thing, b: Thing) -> str | None:
+    """How `a` lies to `b` when they share a row or a column: left, right, above or below; else None."""
+    if a.row == b.row:
+        return "left" if a.column < b.column else "right"
+    if a.column == b.column:
+        return "above" if a.row < b.row else "below"
+    return None
+
+
+def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
+    """Ordered pairs of unmistakable things in one row or one column."""
+    return [(a, b) for a, b in itertools.permutations(scene.uniquely_named(), 2) if relation(a, b) is not None]

@@ -1,0 +1,102 @@
+"""Write docs/reference.md from the code: commands and options, card keys, indicators, parsers, states, errors.
+
+python docs/generate.py            writes it
+python docs/generate.py --check    says whether it is up to date
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from hqm import errors
+from hqm import types as values
+from hqm.card import Card
+from hqm.cli import app
+from hqm.indicators import FAMILIES, INDICATORS
+from hqm.parsers import PARSERS
+
+TARGET = Path(__file__).with_name("reference.md")
+
+
+def _commands() -> Iterator[str]:
+    yield "## Commands\n"
+    for name, command in sorted(get_command(app).commands.items()):  # type: ignore[attr-defined]
+        yield f"### `hqm {name}`\n\n{command.help}\n"
+        yield "| argument or option | meaning | default |\n|---|---|---|"
+        for parameter in command.params:
+            written = ", ".join(f"`{opt}`" for opt in parameter.opts)
+            default = "" if parameter.default in (None, False, ()) else f"`{parameter.default}`"
+            yield f"| {written} | {parameter.help} | {default} |"
+        yield ""
+
+
+def _field_docs(section: type) -> dict[str, str]:
+    """The sentence under each field of a class."""
+    body = ast.parse(inspect.getsource(section)).body[0].body  # type: ignore[attr-defined]
+    found = {}
+    for field, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            found[field.target.id] = " ".join(str(text).split())
+    return found
+
+
+def _card() -> Iterator[str]:
+    yield "## Keys of `card.toml`\n"
+    yield "| key | meaning | default |\n|---|---|---|"
+    documented = _field_docs(Card)
+    sections: list[tuple[str, Any]] = []
+    for name, field in Card.model_fields.items():
+        if isinstance(field.annotation, type) and hasattr(field.annotation, "model_fields"):
+            sections.append((name, field.annotation))
+            continue
+        yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
+    yield ""
+    for name, section in sections:
+        yield f"### `[{name}]`\n\n{(section.__doc__ or '').split(': ', 1)[-1]}\n"
+        yield "| key | meaning | default |\n|---|---|---|"
+        documented = _field_docs(section)
+        for key, field in section.model_fields.items():
+            yield f"| `{name}.{key}` | {documented.get(key, '')} | {_default(field)} |"
+        yield ""
+
+
+def _default(field: Any) -> str:
+    return "required" if field.is_required() else f"`{field.default!r}`"
+
+
+def _tables() -> Iterator[str]:
+    yield "## Indicators\n\nThe name of an estimate is a family and a statistic, `test_retest.pearson`. The families:\n"
+    yield from (f"- `{family}`: the facet `{facet}` differs" for facet, family in FAMILIES.items())
+    yield "\n| statistic | meaning |\n|---|---|"
+    yield from (f"| `{name}` | {about} |" for name, about in INDICATORS.items())
+    yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
+    yield from (f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |" for p in PARSERS.values())
+    yield "\n## States of an answer\n"
+    yield ", ".join(f"`{state}`" for state in values.STATES) + "\n"
+    yield "## Hallucination types\n"
+    yield ", ".join(f"`{kind}`" for kind in values.HALLUCINATION_TYPES) + "\n"
+    yield "## Errors\n\n```"
+    yield inspect.cleandoc((errors.__doc__ or "").split("\n\n")[1])
+    yield "```"
+
+
+def reference() -> str:
+    """The text of docs/reference.md."""
+    head = "# Reference\n\nMade from the code by `docs/generate.py`; a test keeps it true.\n"
+    return "\n".join([head, *_commands(), *_card(), *_tables()]) + "\n"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(
+            0 if TARGET.read_text(encoding="utf-8") == reference() else "docs/reference.md is out of date: make docs"
+        )
+    TARGET.write_text(reference(), encoding="utf-8")

@@ -1,0 +1,335 @@
+"""Plan what is missing, ask the respondents, store the answers.
+
+Resumption is no feature of its own: a plan is what a store does not have yet. Answers are committed batch by batch, so
+that a killed run loses at most the batch in flight, and running the same command again asks for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark import Benchmark
+from hqm.engine import answer_all
+from hqm.errors import DesignError, HQMError, ImageError
+from hqm.items import image_path
+from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
+from hqm.respondents.recorded import RecordedRespondent
+from hqm.scores import MatrixBuilder, ScoreMatrix
+from hqm.signature import digest_all, digest_file, request_seed
+from hqm.store import Ask, Store, ask
+from hqm.types import ORIGINAL, Cell, Form, Response
+
+Key = tuple[str, int]
+"""What a request is filed under: the digest of what is asked, and the run."""
+
+
+@dataclass(frozen=True)
+class Administration:
+    """A form put to every respondent in one run."""
+
+    form: Form
+    run: int
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One respondent before one benchmark: who it is, in the store's terms, and how it is asked."""
+
+    respondent: Respondent
+    benchmark: Benchmark
+    sampling: Sampling
+
+    desk: Desk
+
+    def identity(self) -> Mapping[str, Any]:
+        drawn = asdict(self.sampling) if self.respondent.live else {}
+        return {**self.respondent.identity(), **drawn}
+
+
+@dataclass
+class Job:
+    """What one respondent has to answer of one administration."""
+
+    sitting: Sitting
+    administration: Administration
+    rows: int
+    distinct: int
+    stored: int
+    todo: dict[Key, tuple[Ask, Request]]
+    broken: dict[Key, tuple[Ask, Request]] = field(default_factory=dict)
+    """Questions whose picture cannot be used; stored as errors, not asked."""
+    reasons: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return f"{self.sitting.benchmark.name} {self.administration.form.name} run {self.administration.run}"
+
+
+class Desk:
+    """Knows the asks of every form; reads and hashes each picture once.
+
+    Parameters
+    ----------
+    store
+        Where the answers are.
+    blind
+        Ask without the pictures.
+    """
+
+    def __init__(self, store: Store, *, blind: bool = False) -> None:
+        self.store, self.blind = store, blind
+        self._digests: dict[str, dict[str, str | None]] = {}
+        self._asks: dict[tuple[int, str, str], list[Ask]] = {}
+        self._known: dict[int, list[int]] = {}
+        self._files: dict[tuple[str, str], tuple[Path | None, str]] = {}
+
+    def sitting(self, respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any]) -> Sitting:
+        """Settle how a respondent is asked: its own name first, then the command line, then the card."""
+        generation = benchmark.card.generation
+        given = {**generation.model_dump(), **{k: v for k, v in overrides.items() if v is not None}}
+        default = Sampling(**given)
+        sampling = RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
+        return Sitting(respondent, benchmark, sampling, self)
+
+    def asks(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
+        """What is asked, item by item."""
+        key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
+        if key not in self._asks:
+            self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
+        return self._asks[key]
+
+    def _ask(self, benchmark: Benchmark, form: Form, index: int, live: bool) -> Ask:
+        item = form.items[index]
+        text = benchmark.asked(item)
+        if not live:
+            return ask(text, item.image, apart=(benchmark.name, form.name, item.id))
+        if self.blind or item.image is None:
+            return ask(text)
+        return ask(text, item.image, self._image_digest(benchmark, item.image))
+
+    def _image_digest(self, benchmark: Benchmark, name: str) -> str | None:
+        """The hash of a picture's bytes; where the picture is not, the store knows what it was."""
+        known = self._digests.setdefault(benchmark.name, {})
+        if name not in known:
+            try:
+                known[name] = digest_file(image_path(benchmark.images, name))
+            except ImageError:
+                known[name] = self.store.images(benchmark.name).get(name)
+        return known[name]
+
+    def remember_images(self, benchmark: Benchmark) -> None:
+        """Write into the store which bytes the pictures' names stand for."""
+        found = {name: key for name, key in self._digests.get(benchmark.name, {}).items() if key is not None}
+        if found.items() - self.store.images(benchmark.name).items():
+            self.store.remember_images(benchmark.name, found)
+
+    def plan(self, sitting: Sitting, administration: Administration) -> Job:
+        """Find out what of one administration is still to be asked."""
+        benchmark, form, run = sitting.benchmark, administration.form, administration.run
+        respondent, live = sitting.respondent, sitting.respondent.live
+        asks = self.asks(benchmark, form, live)
+        number = self.store.find_respondent(respondent.name, sitting.identity())
+        done = self.store.answered(number, run) if number is not None else set()
+        known = self.store.ask_ids(asks)
+        job = Job(sitting, administration, len(asks), len({a.digest for a in asks}), 0, {})
+        stored = set()
+        for item, one in zip(form.items, asks, strict=True):
+            if one.digest in known and known[one.digest] in done:
+                stored.add(one.digest)
+                continue
+            key = (one.digest, run)
+            if key in job.todo or key in job.broken:
+                continue
+            image, reason = self._image(benchmark, item.image) if live else (None, "")
+            seed = request_seed(sitting.sampling.seed, run, one.digest)
+            request = Request(one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id)
+            if reason:
+                job.broken[key], job.reasons[key] = (one, request), reason
+            elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
+                job.todo[key] = (one, request)
+        job.stored = len(stored)
+        return job
+
+    def _image(self, benchmark: Benchmark, name: str | None) -> tuple[Path | None, str]:
+        """A picture's file, or why it cannot be used."""
+        if self.blind or name is None:
+            return None, ""
+        found = self._files.get((benchmark.name, name))
+        if found is None:
+            try:
+                found = (image_path(benchmark.images, name), "")
+            except ImageError as error:
+                found = (None, str(error))
+            self._files[benchmark.name, name] = found
+        return found
+
+    def responses(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[Response | None]:
+        """The stored responses of one respondent to one form, item by item; None where there is none."""
+        answers = self.store.answers(person.number, run)
+        return [answers.get(number) for number in self._numbers(benchmark, form, person.live)]
+
+    def _numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
+        """The store's number of every item's ask; -1 for what was never asked of anybody."""
+        asks = self.asks(benchmark, form, live)
+        found = self._known.get(id(asks))
+        if found is None or -1 in found:
+            ids = self.store.ask_ids(asks)
+            found = self._known[id(asks)] = [ids.get(one.digest, -1) for one in asks]
+        return found
+
+    def matrix(self, benchmark: Benchmark, cell: Cell, form: Form, people: Sequence[StoredRespondent]) -> ScoreMatrix:
+        """Score the stored answers of one administration."""
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets)
+        hashes = []
+        for person in people:
+            row = self.responses(benchmark, form, person, cell.run)
+            hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
+            builder.add(person.name, row)
+        return builder.build(digest_all(hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRespondent:
+    """A respondent as the store knows it."""
+
+    name: str
+    number: int
+    live: bool
+    identity: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+Progress = Callable[[Job, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking: how many were asked, how many answers are errors, and who had to be given up."""
+
+    asked: int
+    errors: int
+    failed: tuple[tuple[str, HQMError], ...]
+
+
+def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = None, *, workers: int = 1) -> Outcome:
+    """Ask every respondent what its jobs still lack; store the answers batch by batch.
+
+    A respondent that cannot go on is given up with its reason; the others are asked all the same. `workers` processes
+    share the requests of models run here; 0 finds a number.
+    """
+    by_respondent: dict[int, list[Job]] = {}
+    for job in jobs:
+        by_respondent.setdefault(id(job.sitting.respondent), []).append(job)
+    papers = [_Paper(store, mine) for mine in by_respondent.values()]
+    asked, errors = 0, sum(paper.store_broken() for paper in papers)
+    failed: dict[int, HQMError] = {}
+    for i, batch in answer_all([(paper.respondent, paper.requests) for paper in papers], workers):
+        if isinstance(batch, HQMError):
+            failed.setdefault(i, batch)
+            continue
+        for job, count in papers[i].store_answers(batch):
+            if progress:
+                progress(job, count)
+        asked += len(batch)
+        errors += sum(response.state == "error" for _, response in batch)
+    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()))
+
+
+class _Paper:
+    """One respondent's question paper: its jobs, each distinct question once, and where the answers go."""
+
+    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
+        self.store, self.jobs = store, jobs
+        self.respondent = jobs[0].sitting.respondent
+        # the same question of two jobs (two benchmarks, two forms) is asked once
+        first: dict[tuple[Sampling, Key], tuple[Job, Ask, Request]] = {}
+        for job in jobs:
+            for key, (one, request) in job.todo.items():
+                first.setdefault((request.sampling, key), (job, one, request))
+        self.requests = [request for _, _, request in first.values()]
+        # an answer is matched to its request by identity: requests are values, and two may be equal
+        self._owner = {id(request): (job, one) for job, one, request in first.values()}
+        self._numbers: dict[int, int] = {}
+
+    def _number(self, job: Job) -> int:
+        key = id(job)
+        if key not in self._numbers:
+            self._numbers[key] = self.store.respondent(self.respondent.name, job.sitting.identity())
+        return self._numbers[key]
+
+    def store_broken(self) -> int:
+        """Store what cannot be asked as errors, and what the pictures' names stand for; how many errors."""
+        for job in self.jobs:
+            if self.respondent.live:
+                job.sitting.desk.remember_images(job.sitting.benchmark)
+            if job.broken:
+                answers = [(one, Response("", "error", job.reasons[key])) for key, (one, _) in job.broken.items()]
+                self.store.append(self._number(job), job.administration.run, answers)
+        return sum(len(job.broken) for job in self.jobs)
+
+    def store_answers(self, batch: Sequence[tuple[Request, Response]]) -> list[tuple[Job, int]]:
+        """Commit a batch; how many answers each job got."""
+        grouped: dict[tuple[int, int], list[tuple[Ask, Response]]] = {}
+        counts: dict[int, tuple[Job, int]] = {}
+        for request, response in batch:
+            job, one = self._owner[id(request)]
+            grouped.setdefault((self._number(job), request.run), []).append((one, response))
+            counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
+        for (number, run), answers in grouped.items():
+            self.store.append(number, run, answers)
+        return list(counts.values())
+
+
+def people_of(store: Store, sittings: Iterable[Sitting]) -> list[StoredRespondent]:
+    """The sittings' respondents as the store knows them; those that never answered are left out."""
+    found = []
+    for sitting in sittings:
+        identity = sitting.identity()
+        number = store.find_respondent(sitting.respondent.name, identity)
+        if number is not None:
+            found.append(StoredRespondent(sitting.respondent.name, number, sitting.respondent.live, identity))
+    return found
+
+
+def people_in(store: Store, desk: Desk, benchmark: Benchmark) -> list[StoredRespondent]:
+    """Every respondent in the store that answered something of a benchmark's original form."""
+    found: list[StoredRespondent] = []
+    seen: dict[str, int] = {}
+    for number, name, identity in store.respondents():
+        live = identity.get("kind") != "recorded"
+        numbers = set(store.ask_ids(desk.asks(benchmark, benchmark.original, live)).values())
+        if not any(numbers & set(store.answers(number, run)) for run in store.runs(number)):
+            continue
+        seen[name] = seen.get(name, 0) + 1
+        shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        found.append(StoredRespondent(shown, number, live, identity))
+    return found
+
+
+def cells_in(
+    store: Store, desk: Desk, benchmark: Benchmark, forms: Sequence[Form], people: Sequence[StoredRespondent]
+) -> list[Cell]:
+    """The administrations that the store holds any answer of, the original form first."""
+    found: dict[tuple[int, int], Cell] = {}
+    for order, form in enumerate(forms):
+        for person in people:
+            numbers = set(store.ask_ids(desk.asks(benchmark, form, person.live)).values())
+            for run in store.runs(person.number):
+                if (order, run) not in found and numbers & store.answers(person.number, run).keys():
+                    found[order, run] = Cell(form.name, run, sight="blind" if desk.blind else "")
+    return [found[key] for key in sorted(found)]
+
+
+def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
+    """The original form, the parallel one, and forms a person brought; a brought form replaces one of its name."""
+    original = benchmark.original
+    made = {ORIGINAL: original}
+    names = {form.name for form in extra}
+    if "parallel" not in names:
+        made["parallel"] = benchmark.parallel_form
+    made.update({form.name: form for form in extra})
+    if len(made[ORIGINAL].items) == 0:
+        raise DesignError(f"{benchmark.name} has no original form")
+    return tuple(made.values())

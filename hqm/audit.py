@@ -1,0 +1,339 @@
+"""The audit: every estimate of a benchmark, as one value that reports are made from.
+
+`audit()` holds no list of what to compare. It takes the reference administration (the original form, run 0, the rule)
+and every other one in the store that differs from it in exactly one facet, and asks for each how well the scores agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.administer import Desk, StoredRespondent, cells_in, forms_of
+from hqm.benchmark import Benchmark
+from hqm.check import Finding, check_form
+from hqm.errors import DataError, DesignError
+from hqm.forms.build import count_rules
+from hqm.indicators import Protocol, compare, coverage, yes_ratio
+from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
+from hqm.metrics import Metric
+from hqm.psychometrics import jackknife_interval
+from hqm.records import read_json
+from hqm.scores import ScoreMatrix, Sums
+from hqm.types import Cell, Estimate, Form, Response, finite
+from hqm.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class RespondentScores:
+    """One respondent in one benchmark: its scores, and how its answers came out."""
+
+    name: str
+    scores: Mapping[str, float | None]
+    """Metric -> score in the reference administration."""
+    intervals: Mapping[str, list[float | None]]
+    """Metric -> [low, high] over pictures (cluster jackknife)."""
+    by_type: Mapping[str, float | None]
+    """Hallucination type -> score by the first audited metric."""
+    cells: Mapping[str, Mapping[str, float | None]]
+    """Administration -> metric -> score."""
+    states: Mapping[str, Mapping[str, int]]
+    """Administration -> state -> number of answers."""
+    yes_ratio: Mapping[str, float | None]
+    words: Mapping[str, float | None]
+    identity: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BenchmarkAudit:
+    """All that was estimated of one benchmark."""
+
+    benchmark: str
+    title: str
+    version: str
+    task: str
+    scoring: str
+    parser: str
+    summary: str
+    reference: str
+    items: int
+    images: int
+    metrics: Mapping[str, Mapping[str, str]]
+    """Audited metric -> what it is and which direction is better."""
+    forms: Mapping[str, Mapping[str, Any]]
+    truth_yes: Mapping[str, float | None]
+    """Form -> the share of questions whose right answer is yes; empty for other tasks."""
+    cells: tuple[str, ...]
+    respondents: tuple[RespondentScores, ...]
+    estimates: tuple[Estimate, ...]
+    coverage: Mapping[str, Mapping[str, Any]]
+    findings: tuple[Mapping[str, Any], ...]
+
+    def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
+        """The first estimate of this indicator (and metric)."""
+        for found in self.estimates:
+            if found.indicator == indicator and metric in (None, found.metric):
+                return found
+        raise DesignError(f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`.")
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(replace(self, estimates=()))
+        data["estimates"] = [found.to_dict() for found in self.estimates]
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
+        rest = dict(data)
+        rest["respondents"] = tuple(RespondentScores(**row) for row in data["respondents"])
+        rest["estimates"] = tuple(Estimate.from_dict(row) for row in data["estimates"])
+        rest["cells"], rest["findings"] = tuple(data["cells"]), tuple(data["findings"])
+        return cls(**rest)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audits of one command, with the record of how they were made."""
+
+    audits: tuple[BenchmarkAudit, ...]
+    command: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    hqm_version: str = __version__
+
+    def to_json(self) -> str:
+        """The text of `audit.json`."""
+        data = {
+            "hqm_version": self.hqm_version,
+            "command": self.command,
+            "record": dict(self.record),
+            "audits": [one.to_dict() for one in self.audits],
+        }
+        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Audit:
+        audits = tuple(BenchmarkAudit.from_dict(one) for one in data["audits"])
+        return cls(audits, data["command"], data["record"], data["hqm_version"])
+
+    @classmethod
+    def load(cls, path: Path) -> Audit:
+        """Read an `audit.json`.
+
+        Raises
+        ------
+        DataError
+            The file is no audit.
+        """
+        data = read_json(path)
+        try:
+            return cls.from_dict(data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"it is no audit of HQM: {error}", place=str(path), remedy="Make one with `hqm audit`."
+            ) from None
+
+
+def audit(
+    benchmark: Benchmark,
+    desk: Desk,
+    people: Sequence[StoredRespondent],
+    *,
+    reference: Cell | None = None,
+    forms: Sequence[Form] = (),
+    criterion: Path | None = None,
+    metrics: Sequence[str] = (),
+) -> BenchmarkAudit:
+    """Audit one benchmark from what the store holds.
+
+    Parameters
+    ----------
+    benchmark, desk, people
+        What was administered, the desk at its store, and the respondents to compare.
+    reference
+        The administration that the others are compared with; the original form, run 0, unless given.
+    forms
+        Forms a person brought, beside the original and the parallel one.
+    criterion
+        A file of people's labels on answers of the reference administration.
+    metrics
+        The metrics to audit; the card's unless given.
+
+    Raises
+    ------
+    DesignError
+        The store holds no answer of the reference administration by any of these respondents.
+    """
+    all_forms = {form.name: form for form in forms_of(benchmark, forms)}
+    cells = cells_in(desk.store, desk, benchmark, list(all_forms.values()), people)
+    reference = reference or Cell(sight="blind" if desk.blind else "")
+    if reference not in cells:
+        there = "; ".join(map(str, cells)) or "none"
+        raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
+    audited = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
+    matrices = {cell: desk.matrix(benchmark, cell, all_forms[cell.form], people) for cell in cells}
+    first = matrices[reference]
+    estimates: list[Estimate] = []
+    for metric in audited:
+        for cell, other in matrices.items():
+            differing = reference.differing(cell)
+            if len(differing) == 1:
+                protocol = _protocol(benchmark, all_forms, reference, cell)
+                drawn = differing[0] == "run" and _without_chance(people, first, other)
+                estimates += compare(differing[0], first, other, metric, protocol, deterministic=drawn)
+        for judged in _judged(benchmark, desk, first, all_forms[reference.form], people, criterion):
+            protocol = _protocol(benchmark, all_forms, reference, judged.cell)
+            estimates += compare("judge", first, judged, metric, protocol, other_metric=FAITHFUL)
+    return _assemble(benchmark, all_forms, reference, matrices, audited, people, estimates)
+
+
+def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, other: Cell) -> Protocol:
+    data = forms[first.form].digest
+    if other.form != first.form:
+        data = f"{data}~{forms[other.form].digest}"
+    readers = sorted({benchmark.reader(item).name for cell in (first, other) for item in forms[cell.form].items[:50]})
+    reader = f"({'+'.join(readers)})" if benchmark.card.task == "yes_no" else ""
+    return Protocol(benchmark.label, data, f"{benchmark.scoring}{reader}")
+
+
+def _without_chance(people: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:
+    """Whether every respondent was greedy, or gave the same answers throughout."""
+    greedy = all(person.live and person.identity.get("temperature") == 0 for person in people)
+    return greedy or first.answers == other.answers
+
+
+def _judged(
+    benchmark: Benchmark,
+    desk: Desk,
+    first: ScoreMatrix,
+    form: Form,
+    people: Sequence[StoredRespondent],
+    criterion: Path | None,
+) -> list[ScoreMatrix]:
+    """The reference administration as every judge beside the rule sees it."""
+    found = []
+    if criterion is not None:
+        judgements = read_criterion(criterion, form, first.respondents)
+        desk.store.judge(benchmark.name, form.name, first.cell.run, judgements)
+    for judge, form_name, run in desk.store.judged(benchmark.name):
+        if (form_name, run) == (first.cell.form, first.cell.run):
+            judgements = desk.store.judgements(benchmark.name, judge, form_name, run)
+            found.append(labels_matrix(replace(first.cell, judge=judge), form, first.respondents, judgements))
+    by_name = {person.name: person for person in people}
+
+    def texts(name: str) -> Sequence[Response | None]:
+        return desk.responses(benchmark, form, by_name[name], first.cell.run)
+
+    found += [oracle_matrix(benchmark, first, judge, texts) for judge in benchmark.judges()]
+    return found
+
+
+def _assemble(
+    benchmark: Benchmark,
+    forms: Mapping[str, Form],
+    reference: Cell,
+    matrices: Mapping[Cell, ScoreMatrix],
+    audited: Sequence[Metric],
+    people: Sequence[StoredRespondent],
+    estimates: Sequence[Estimate],
+) -> BenchmarkAudit:
+    form, card = forms[reference.form], benchmark.card
+    used = {cell.form for cell in matrices}
+    return BenchmarkAudit(
+        benchmark=card.name,
+        title=card.title,
+        version=card.version,
+        task=card.task,
+        scoring=benchmark.scoring,
+        parser=benchmark.parser.name if card.task == "yes_no" else "",
+        summary=card.summary,
+        reference=str(reference),
+        items=len(form),
+        images=len({item.image for item in form.items if item.image}),
+        metrics={m.name: {"about": m.about, "better": m.better} for m in audited},
+        forms={
+            name: {"items": len(one), "left_out": len(one.left_out), "rules": count_rules(one), "digest": one.digest}
+            for name, one in forms.items()
+            if name in used
+        },
+        truth_yes={name: _truth_yes(one) for name, one in forms.items() if name in used and card.task == "yes_no"},
+        cells=tuple(map(str, matrices)),
+        respondents=tuple(
+            _respondent(benchmark, person, row, reference, matrices, audited) for row, person in enumerate(people)
+        ),
+        estimates=tuple(estimates),
+        coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
+        findings=tuple(finding.to_dict() for finding in _findings(benchmark, forms["original"])),
+    )
+
+
+def _findings(benchmark: Benchmark, form: Form) -> list[Finding]:
+    return [*check_form(form), *benchmark.check(form)]
+
+
+def _truth_yes(form: Form) -> float | None:
+    return sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
+
+
+def _respondent(
+    benchmark: Benchmark,
+    person: StoredRespondent,
+    row: int,
+    reference: Cell,
+    matrices: Mapping[Cell, ScoreMatrix],
+    audited: Sequence[Metric],
+) -> RespondentScores:
+    first = matrices[reference]
+    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in first.subsets]
+    own = {cell: _one_row(matrix, row) for cell, matrix in matrices.items()}
+    intervals = {}
+    for metric in audited:
+        mask = first.mask(metric)
+        tallies = {key: values[row, mask] for key, values in first.tallies.items()}
+        clusters = np.unique(first.clusters[mask], return_inverse=True)[1]
+        found = jackknife_interval(tallies, clusters, partial(_metric_of, metric), share=metric.share)
+        intervals[metric.name] = [finite(found.low), finite(found.high)]
+    types = sorted({item.type for item in first.items if item.type})
+    return RespondentScores(
+        name=person.name,
+        scores={m.name: finite(float(own[reference].score(m)[0])) for m in metrics},
+        intervals=intervals,
+        by_type={kind: _type_score(own[reference], audited[0], kind) for kind in types},
+        cells={str(c): {m.name: finite(float(matrix.score(m)[0])) for m in audited} for c, matrix in own.items()},
+        states={str(c): dict(matrix.state_counts()[person.name]) for c, matrix in own.items()},
+        yes_ratio={str(c): finite(float(yes_ratio(matrix)[0])) for c, matrix in own.items() if "tp" in matrix.tallies},
+        words={str(c): _mean(matrix.words) for c, matrix in own.items()},
+        identity=dict(person.identity),
+    )
+
+
+def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
+    """The metric of sums that may lack a name, as an answer file without any yes lacks its counts."""
+    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
+
+
+def _one_row(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
+    return replace(
+        matrix,
+        respondents=(matrix.respondents[row],),
+        values=matrix.values[row : row + 1],
+        tallies={key: values[row : row + 1] for key, values in matrix.tallies.items()},
+        states=matrix.states[row : row + 1],
+        words=matrix.words[row : row + 1],
+    )
+
+
+def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
+    mask = np.array([item.type == kind for item in matrix.items])
+    sums = {key: values[:, mask].sum(axis=1) for key, values in matrix.tallies.items()}
+    return finite(float(metric(Sums(sums, 1))[0]))
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else None

@@ -1,0 +1,181 @@
+"""The card of a benchmark: `card.toml`, read into a checked value.
+
+A card says what a benchmark is, where its items lie, how their fields are called, how an answer is read and scored.
+Unknown keys are refused, so that a typing error never passes for a setting.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from hqm.errors import CardError
+from hqm.signature import digest
+from hqm.types import HALLUCINATION_TYPES, Task
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataSection(_Section):
+    """`[data]`: where the items and pictures lie."""
+
+    folder: str = ""
+    """The folder below the data root (`HQM_DATA` or `--data`); empty for data beside the card."""
+    items: str = ""
+    """The file of items: JSON lines, or a JSON array; below the folder. Read by the adapter when there is one."""
+    images: str = ""
+    """The folder of pictures, below the folder; `--images` replaces it."""
+    encoding: str = "utf-8"
+    """How the items file is encoded."""
+
+
+class FieldsSection(_Section):
+    """`[fields]`: the names that the items file gives to an item's fields."""
+
+    id: str = "id"
+    """Its name, unique in the file."""
+    prompt: str = "prompt"
+    """The question."""
+    target: str = "target"
+    """The right answer."""
+    image: str = "image"
+    """The picture's path below the image folder."""
+    type: str = "type"
+    """Its hallucination type."""
+    part: str = "part"
+    """The split it belongs to."""
+    cluster: str = "cluster"
+    """What it shares with other items; the picture unless the file says otherwise."""
+    options: str = "options"
+    """Multiple choice: a list, or one text with | between."""
+
+
+class PromptSection(_Section):
+    """`[prompt]`: what is written round every question."""
+
+    prefix: str = ""
+    """Before the question."""
+    suffix: str = ""
+    """After the question and its options."""
+
+
+class ScoringSection(_Section):
+    """`[scoring]`: how an answer is read, and which metrics are audited."""
+
+    parser: str = "strict"
+    """The named reader of yes/no answers; `--parser` replaces it."""
+    audited: tuple[str, ...] = ()
+    """The metrics an audit looks at; empty: the first one."""
+
+
+class GenerationSection(_Section):
+    """`[generation]`: how a respondent is asked, unless the command line says otherwise."""
+
+    max_tokens: int = Field(default=64, gt=0)
+    """The longest answer, in tokens."""
+    temperature: float = Field(default=1.0, ge=0)
+    """Sampling temperature; 0 for the likeliest token, which makes a retest say nothing."""
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus sampling."""
+
+
+class RespondentsSection(_Section):
+    """`[respondents]`: the respondents shipped with an embedded benchmark."""
+
+    embedded: tuple[str, ...] = ()
+    """Their names, asked when a command names nobody."""
+
+
+class Card(_Section):
+    """Everything a benchmark says of itself.
+
+    Raises
+    ------
+    CardError
+        From `Card.load`, when the file is no TOML, lacks a required key, has an unknown one or a value of a wrong kind.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
+    """What it is called in commands and signatures: lower case, digits, underscores."""
+    title: str
+    """What it is called in reports."""
+    version: str
+    """The revision of its data; part of every signature."""
+    task: Task
+    """`yes_no`, `choice`, `caption` or `vqa`."""
+    summary: str = ""
+    """One sentence for lists and reports."""
+    group: str = ""
+    """The name that stands for several benchmarks together (`shapes`, `amber`)."""
+    adapter: str = ""
+    """The module in `adapters` that scores it; empty: the one of its own name if there is one."""
+    types: tuple[str, ...] = ()
+    """The hallucination types it claims to measure."""
+    labelled: bool = False
+    """Whether its items carry type labels."""
+    citation: str = ""
+    """The paper to cite."""
+    url: str = ""
+    """Where it comes from."""
+    licence: str = ""
+    """The licence of its data."""
+    data: DataSection = DataSection()
+    fields: FieldsSection = FieldsSection()
+    prompt: PromptSection = PromptSection()
+    scoring: ScoringSection = ScoringSection()
+    generation: GenerationSection = GenerationSection()
+    respondents: RespondentsSection = RespondentsSection()
+
+    @field_validator("types")
+    @classmethod
+    def _known_types(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = sorted(set(types) - set(HALLUCINATION_TYPES))
+        if unknown:
+            raise ValueError(f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}")
+        return types
+
+    @classmethod
+    def load(cls, path: Path) -> Card:
+        """Read a card.toml."""
+        try:
+            data = tomllib.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise CardError(
+                "there is no such card", place=str(path), remedy="Write one, or correct the path."
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CardError(f"it is no TOML: {error}", place=str(path)) from None
+        return cls.parse(data, str(path))
+
+    @classmethod
+    def parse(cls, data: dict[str, Any], place: str) -> Card:
+        """Check a card's data; `place` names its file in the error."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise CardError(*_sentence(error), place=place) from None
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model_dump(mode="json"))
+
+
+def _sentence(error: ValidationError) -> tuple[str]:
+    """Say in words what pydantic found first; count the rest."""
+    found = error.errors()
+    first = found[0]
+    key = ".".join(str(part) for part in first["loc"])
+    kind: Literal["extra_forbidden", "missing"] | str = first["type"]
+    if kind == "extra_forbidden":
+        sentence = f"unknown key {key!r}"
+    elif kind == "missing":
+        sentence = f"the key {key!r} is missing"
+    else:
+        sentence = f"the key {key!r} is wrong: {first['msg']}"
+    more = len(found) - 1
+    return (f"{sentence} (and {more} more)" if more else sentence,)

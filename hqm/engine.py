@@ -1,0 +1,148 @@
+"""Who runs the requests: this process, or several worker processes that share them by picture.
+
+Only the driver writes the store. A worker is told which requests to answer and sends answers back batch by batch, so that
+a killed run loses no more than the batches in flight; a worker that dies fails the respondent it was running, not the run.
+Answers do not depend on how the work was shared: every request draws from its own random stream.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import queue
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hqm.errors import HQMError, RespondentError
+from hqm.respondents.base import Request, Respondent
+from hqm.types import Response
+
+SHARD = 4096
+"""Requests a worker takes at a time; the questions about one picture stay together."""
+_TINY = 50_000_000
+"""Bytes of weights below which several copies of a model may stand side by side on a CPU."""
+
+Batch = tuple[int, list[tuple[Request, Response]] | HQMError]
+"""Which respondent, and what it answered, or why it cannot go on."""
+
+
+def worker_count(wanted: int, respondents: Sequence[Respondent]) -> int:
+    """How many processes: as wanted, or (0) one a core for tiny models on a CPU, else one."""
+    if wanted:
+        return wanted
+    sizes = [getattr(respondent, "weight_bytes", None) for respondent in respondents]
+    tiny = bool(sizes) and all(size is not None and size < _TINY for size in sizes)
+    return min(len(os.sched_getaffinity(0)), 8) if tiny and hasattr(os, "sched_getaffinity") else 1
+
+
+def answer_all(work: Sequence[tuple[Respondent, Sequence[Request]]], workers: int = 0) -> Iterator[Batch]:
+    """Put every respondent's requests to it; batches come in whatever order they are ready."""
+    here = [i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)]
+    away = [i for i in range(len(work)) if i not in here and work[i][1]]
+    shards = [(i, shard) for i in away for shard in _shards(work[i][1])]
+    count = min(worker_count(workers, [work[i][0] for i in away]), len(shards))
+    if count < 2:
+        here, shards = list(range(len(work))), []
+    if shards:
+        yield from _spread(work, shards, count)
+    for i in here:
+        respondent, requests = work[i]
+        try:
+            if requests:
+                for batch in respondent.answer(requests):
+                    yield i, batch
+        except RespondentError as error:
+            yield i, error
+        finally:
+            respondent.close()
+
+
+def _shards(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Cut the requests between pictures."""
+    ordered = sorted(requests, key=lambda r: str(r.image or ""))
+    start = 0
+    while start < len(ordered):
+        end = min(start + SHARD, len(ordered))
+        while end < len(ordered) and ordered[end].image == ordered[end - 1].image:
+            end += 1
+        yield ordered[start:end]
+        start = end
+
+
+def _spread(
+    work: Sequence[tuple[Respondent, Sequence[Request]]], shards: Sequence[tuple[int, list[Request]]], count: int
+) -> Iterator[Batch]:
+    context = mp.get_context("spawn")
+    tasks: Any = context.Queue()
+    results: Any = context.Queue()
+    for number, (i, shard) in enumerate(shards):
+        tasks.put((number, i, work[i][0], shard))
+    for _ in range(count):
+        tasks.put(None)
+    threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
+    crew = [context.Process(target=_work, args=(tasks, results, threads), daemon=True) for _ in range(count)]
+    for worker in crew:
+        worker.start()
+    taken: dict[int, int] = {}
+    open_shards = set(range(len(shards)))
+    try:
+        while open_shards:
+            try:
+                kind, who, number, payload = results.get(timeout=0.5)
+            except queue.Empty:
+                yield from _buried(crew, taken, shards, open_shards)
+                continue
+            if kind == "taken":
+                taken[who] = number
+            elif kind == "batch":
+                i, shard = shards[number]
+                yield i, [(shard[position], response) for position, response in payload]
+            else:
+                open_shards.discard(number)
+                if payload is not None:
+                    yield shards[number][0], payload
+    finally:
+        for worker in crew:
+            worker.terminate()
+            worker.join()
+
+
+def _buried(
+    crew: Sequence[Any], taken: dict[int, int], shards: Sequence[tuple[int, list[Request]]], open_shards: set[int]
+) -> Iterator[Batch]:
+    """The shards of workers that died; all that is left when nobody lives."""
+    dead = [worker for worker in crew if not worker.is_alive()]
+    lost = {taken[worker.pid] for worker in dead if taken.get(worker.pid) in open_shards}
+    if len(dead) == len(crew):
+        lost |= open_shards
+    for number in sorted(lost):
+        open_shards.discard(number)
+        code = next((worker.exitcode for worker in dead), None)
+        remedy = "Run the same command again: what was answered is kept."
+        yield shards[number][0], RespondentError(f"a worker process died (exit status {code})", remedy=remedy)
+
+
+def _work(tasks: Any, results: Any, threads: int) -> None:
+    """A worker: take shards until there are none."""
+    import torch
+
+    torch.set_num_threads(threads)
+    current: Respondent | None = None
+    me = os.getpid()
+    while (task := tasks.get()) is not None:
+        number, _, respondent, shard = task
+        results.put(("taken", me, number, None))
+        if current is None or current.name != respondent.name:
+            if current is not None:
+                current.close()
+            current = respondent
+        place = {id(request): position for position, request in enumerate(shard)}
+        failure: HQMError | None = None
+        try:
+            for batch in current.answer(shard):
+                results.put(("batch", me, number, [(place[id(request)], response) for request, response in batch]))
+        except RespondentError as error:
+            failure = error
+        except Exception as error:  # a worker must not die in silence
+            failure = RespondentError(f"it failed: {type(error).__name__}: {error}", place=respondent.name)
+        results.put(("done", me, number, failure))

@@ -1,0 +1,81 @@
+"""The errors HQM raises: one tree, each sentence naming the thing, the place and the remedy.
+
+    HQMError
+    ├── CardError          a card.toml that cannot be used
+    ├── DataError          a benchmark's file is missing, broken or not what its card says
+    │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
+    │   └── ImageError     a picture is missing, broken or outside its folder
+    ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
+    ├── NoRule             a question that no rewriting rule fits
+    ├── RespondentError    a respondent that cannot be loaded, reached or understood
+    ├── StoreError         a store that cannot be read or written
+    └── UsageError         a name or an option that means nothing
+
+The command line prints them without a traceback and exits with status 2 for `UsageError` and 1 for the others.
+"""
+
+from __future__ import annotations
+
+
+class HQMError(Exception):
+    """The base of every error that HQM raises on purpose.
+
+    Parameters
+    ----------
+    what
+        The sentence: which thing is wrong, and how.
+    place
+        Where it stands: a file, a line, a card key.
+    remedy
+        What to do about it.
+
+    Examples
+    --------
+    >>> print(HQMError("'txt' is no field of a question", place="pope.jsonl:3", remedy="Rename it to 'text'."))
+    pope.jsonl:3: 'txt' is no field of a question. Rename it to 'text'.
+    """
+
+    def __init__(self, what: str, *, place: str = "", remedy: str = "") -> None:
+        self.what, self.place, self.remedy = what, place, remedy
+        sentence = f"{place}: {what}" if place else what
+        super().__init__(f"{sentence.rstrip('.')}. {remedy}" if remedy else sentence)
+
+
+class CardError(HQMError):
+    """A card.toml that cannot be used."""
+
+
+class DataError(HQMError):
+    """A benchmark's file is missing, broken, or not what its card says."""
+
+
+class AnswerError(DataError):
+    """A file of recorded answers or labels cannot be read against the benchmark."""
+
+
+class ImageError(DataError):
+    """A picture is missing, broken, or outside its folder."""
+
+
+class DesignError(HQMError):
+    """Administrations that cannot be compared, or an audit that asks the impossible."""
+
+
+class NoRule(HQMError):  # noqa: N818 (it names what is missing, and is caught far more often than shown)
+    """A question that no rewriting rule fits; it stays out of the parallel form and is listed."""
+
+    def __init__(self, prompt: str, reason: str) -> None:
+        self.prompt, self.reason = prompt, reason
+        super().__init__(f"{prompt!r} has no parallel form: {reason}")
+
+
+class RespondentError(HQMError):
+    """A respondent that cannot be loaded, reached or understood."""
+
+
+class StoreError(HQMError):
+    """A store that cannot be read or written."""
+
+
+class UsageError(HQMError):
+    """A name or an option that means nothing."""

@@ -1,0 +1,98 @@
+"""Build the parallel form of a benchmark by its task, and keep forms as files a person can review."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from hqm.errors import DataError, NoRule
+from hqm.forms.options import shuffle_item
+from hqm.forms.polar import flip
+from hqm.forms.wording import rephrase
+from hqm.records import read_records, take
+from hqm.rules import yes_no_truth
+from hqm.types import PARALLEL, Form, Item, LeftOut, Task
+
+
+def flip_item(item: Item) -> Item:
+    """A yes/no item with its question negated and its truth inverted."""
+    made = flip(item.prompt)
+    return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
+
+
+def rephrase_item(item: Item) -> Item:
+    """An item with its instruction or question in other words, the target as it was."""
+    made = rephrase(item.prompt)
+    return replace(item, prompt=made.prompt, rule=made.rule)
+
+
+REWRITERS: dict[Task, Callable[[Item], Item]] = {
+    "yes_no": flip_item,
+    "choice": shuffle_item,
+    "caption": rephrase_item,
+    "vqa": rephrase_item,
+}
+
+
+def build_parallel(form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL) -> Form:
+    """The parallel form: every item rewritten by its task's rules; what no rule fits is left out and listed."""
+    items, left_out = [], list(form.left_out)
+    for item in form.items:
+        try:
+            items.append((rewrite or REWRITERS[item.task])(item))
+        except NoRule as error:
+            left_out.append(LeftOut(item.id, item.prompt, error.reason))
+    return Form(name, tuple(items), tuple(left_out))
+
+
+def is_negated(item: Item) -> bool:
+    """Whether the item's question was negated by a rule (or by a person, who writes `polar.person`)."""
+    return item.rule.startswith("polar.") and item.rule != "polar.unnot"
+
+
+def count_rules(form: Form) -> dict[str, int]:
+    """How many items each rule made, the commonest first."""
+    return dict(Counter(item.rule or "(as it was)" for item in form.items).most_common())
+
+
+def write_form(form: Form, path: Path) -> None:
+    """Write a form as JSON lines: the items, then what was left out."""
+    rows = [item.to_dict() for item in form.items]
+    rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
+    """Read a form that a person may have corrected.
+
+    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original item's.
+
+    Raises
+    ------
+    DataError
+        A row names an item the original form does not have, names it twice, or lacks its prompt.
+    """
+    items, left_out, seen = [], [], set()
+    for i, row in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        key = str(take(row, "id", place))
+        if key not in original.by_id:
+            raise DataError(
+                f"the item {key!r} is not in the original form", place=place, remedy="Forms share item ids."
+            )
+        if key in seen:
+            raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
+        seen.add(key)
+        prompt = str(take(row, "prompt", place))
+        if row.get("left_out"):
+            left_out.append(LeftOut(key, prompt, str(row["left_out"])))
+            continue
+        base = original.by_id[key]
+        options = tuple(row.get("options", base.options))
+        rule = str(row.get("rule", base.rule))
+        items.append(replace(base, prompt=prompt, target=row.get("target", base.target), options=options, rule=rule))
+    return Form(name, tuple(items), tuple(left_out))

@@ -1,0 +1,70 @@
+"""Say the same thing in other words: a bank of equivalent instructions and templates of questions.
+
+The bank holds classes of instructions that ask for the same thing; an instruction's parallel is the next of its class.
+Templates rewrite a question by its opening ("What color is X?" becomes "Which color does X have?") and leave X as it
+stands, so that a presupposition, a coordinate or a name survives. What fits neither raises `NoRule`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hqm.errors import NoRule
+from hqm.forms.rewrite import Rewrite
+
+# Each row is one meaning; every sentence of a row may stand for every other.
+INSTRUCTIONS: tuple[tuple[str, ...], ...] = (
+    ("Describe the image.", "Provide a description of the image."),
+    ("Describe this image.", "Provide a description of this image."),
+    ("What is in the image?", "What does the image contain?"),
+    ("Write a caption for the image.", "Compose a caption for the image."),
+    ("Tell me what you see in the image.", "Say what you can see in the image."),
+    ("Describe the image in detail.", "Provide a detailed description of the image."),
+    ("Describe this image in detail.", "Provide a detailed description of this image."),
+    ("Please describe this image in detail.", "Please provide a detailed description of this image."),
+    ("Generate a short caption of the image.", "Write a short caption for the image."),
+    ("Provide a brief description of the given image.", "Describe the given image briefly."),
+)
+
+# (name, pattern, replacement); the first that matches the whole question is used.
+_TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (name, re.compile(pattern, re.IGNORECASE), replacement)
+    for name, pattern, replacement in (
+        ("color", r"What (colou?r) (?:is|are) (?P<x>.+)\?", r"Which \1 {does} \g<x> have?"),
+        ("how-many-there", r"How many (?P<x>.+?) are (?:there )?in (?P<y>.+)\?", r"What is the number of \g<x> in \g<y>?"),
+        ("doing", r"What (?:is|are) (?P<x>.+) doing\?", r"Which action {is} \g<x> performing?"),
+        ("say", r"What (?:does|do) (?P<x>.+) say\?", r"What is written on \g<x>?"),
+        ("covers", r"What covers (?P<x>.+)\?", r"What is \g<x> covered with?"),
+        ("where-relative", r"Where (?:is|are) (?P<x>.+) relative to (?P<y>.+)\?", r"What is the position of \g<x> relative to \g<y>?"),
+        ("which-in", r"Which (?P<x>\w+) are in (?P<y>.+)\?", r"What \g<x> does \g<y> show?"),
+        ("which-of-two", r"Which is (?P<c>\w+), (?P<x>.+) or (?P<y>.+)\?", r"Between \g<x> and \g<y>, which is \g<c>?"),
+    )
+)  # fmt: skip
+
+
+def rephrase(prompt: str) -> Rewrite:
+    """Say a prompt in other words that ask for the same thing.
+
+    Raises
+    ------
+    NoRule
+        Neither the bank nor a template knows the prompt.
+
+    Examples
+    --------
+    >>> rephrase("Describe the image.")
+    Rewrite(prompt='Provide a description of the image.', rule='wording.bank')
+    >>> rephrase("What color are the dog's eyes?")
+    Rewrite(prompt="Which color do the dog's eyes have?", rule='wording.color')
+    """
+    asked = prompt.strip()
+    for row in INSTRUCTIONS:
+        if asked in row:
+            return Rewrite(row[(row.index(asked) + 1) % len(row)], "wording.bank")
+    for name, pattern, replacement in _TEMPLATES:
+        match = pattern.fullmatch(asked)
+        if match:
+            many = re.match(r"\w+ (?:colou?r )?are\b", asked, re.IGNORECASE) is not None
+            text = replacement.replace("{does}", "do" if many else "does").replace("{is}", "are" if many else "is")
+            return Rewrite(match.expand(text), f"wording.{name}")
+    raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")

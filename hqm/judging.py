@@ -1,0 +1,104 @@
+"""Judges beside the rule: people's labels from a file, and the oracles a benchmark brings with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hqm.benchmark import Benchmark
+from hqm.errors import AnswerError
+from hqm.metrics import Metric, mean_of
+from hqm.recorded import first_field
+from hqm.records import read_records, take
+from hqm.scores import MatrixBuilder, ScoreMatrix
+from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
+
+FAITHFUL = Metric("faithful", mean_of("faithful"), share=True, about="Share of answers that the judge found faithful.")
+"""The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""
+
+
+def read_criterion(path: Path, form: Form, respondents: Sequence[str], judge: str = "human") -> list[Judgement]:
+    """People's labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
+
+    A label is 1 for a faithful answer and 0 for a hallucinated one (or a share between, where several people judged);
+    an empty label means that the person did not decide.
+
+    Raises
+    ------
+    AnswerError
+        An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
+    """
+    short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents}
+    found: dict[tuple[str, str], Judgement] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        item = str(first_field(record, ("item", "id"), place))
+        name = str(take(record, "respondent", place))
+        name = name if name in respondents else short.get(name, name)
+        if item not in form.by_id:
+            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+        if name not in respondents:
+            raise AnswerError(
+                f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
+            )
+        if (item, name) in found:
+            raise AnswerError(
+                f"{item!r} of {name!r} is labelled twice", place=place, remedy="Average the labels first."
+            )
+        found[item, name] = Judgement(judge, item, name, _label(take(record, "label", place), place))
+    if not found:
+        raise AnswerError("it holds no label", place=str(path))
+    return list(found.values())
+
+
+def _label(value: object, place: str) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        label = float(str(value))
+    except ValueError:
+        label = -1.0
+    if not 0 <= label <= 1:
+        raise AnswerError(
+            f"the label is {value!r}", place=place, remedy="Write 1 (faithful), 0 (hallucinated) or a share."
+        )
+    return label
+
+
+def labels_matrix(cell: Cell, form: Form, respondents: Sequence[str], judgements: Sequence[Judgement]) -> ScoreMatrix:
+    """The labels of one judge as a score matrix over the items that carry any label."""
+    labels = {(j.respondent, j.item): j.label for j in judgements}
+    judged = {j.item for j in judgements if j.label is not None}
+    sample = Form(form.name, tuple(item for item in form.items if item.id in judged))
+    builder = MatrixBuilder(cell, sample, _score_label, lambda _: ())
+    for name in respondents:
+        row = [labels.get((name, item.id)) for item in sample.items]
+        builder.add(name, [None if label is None else Response(repr(label)) for label in row])
+    return builder.build(judgements_digest(judgements))
+
+
+def judgements_digest(judgements: Sequence[Judgement]) -> str:
+    """The content hash of labels."""
+    from hqm.signature import digest
+
+    return digest(sorted([j.respondent, j.item, j.label] for j in judgements if j.label is not None))
+
+
+def _score_label(item: Item, response: Response) -> Verdict:
+    label = float(response.text)
+    return Verdict(label, {"faithful": label, "n": 1.0})
+
+
+def oracle_matrix(
+    benchmark: Benchmark, first: ScoreMatrix, judge: str, texts: Callable[[str], Sequence[Response | None]]
+) -> ScoreMatrix:
+    """The verdicts of a benchmark's own judge on the answers of one administration.
+
+    `texts` gives a respondent's responses in the order of the matrix's items.
+    """
+    form = Form(first.cell.form, first.items)
+    builder = MatrixBuilder(replace(first.cell, judge=judge), form, benchmark.judges()[judge], benchmark.subsets)
+    for name in first.respondents:
+        builder.add(name, texts(name))
+    return builder.build(first.answers)

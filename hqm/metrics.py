@@ -1,0 +1,138 @@
+"""Metrics: functions of summed tallies.
+
+A verdict on one answer carries what the total sums (`tp`, `fp`, `tn`, `fn` for a yes/no answer). A metric maps the sum
+to a number, so that a score, a leave-one-out value and ten thousand bootstrap replicates are one function applied to
+arrays of different shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Tally = Mapping[str, Any]
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A named function of summed tallies.
+
+    Parameters
+    ----------
+    name
+        As printed everywhere; a subset's metric has a dot (`existence.f1`).
+    of
+        Sums -> value; every sum is an array of one shape, the value has that shape; undefined values are NaN.
+    better
+        Which direction is good.
+    subset
+        The items it looks at (a type, a part, or what the benchmark's `subsets` gives); empty for all.
+    share
+        Whether it is a mean of 0/1 item scores, so that the noise floor of independent coin flips applies.
+    about
+        One sentence for a table's note.
+    """
+
+    name: str
+    of: Callable[[Tally], Any]
+    better: Better = "higher"
+    subset: str = ""
+    share: bool = False
+    about: str = ""
+
+    def __call__(self, sums: Tally) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.of(sums), dtype=np.float64)
+
+    @property
+    def sign(self) -> int:
+        """+1 when higher is better, -1 when lower is."""
+        return -1 if self.better == "lower" else 1
+
+    def within(self, subset: str) -> Metric:
+        """The same metric on a subset of the items."""
+        return Metric(f"{subset}.{self.name}", self.of, self.better, subset, self.share, self.about)
+
+
+def ratio(top: Any, bottom: Any) -> Array:
+    """Division that gives NaN, without a warning, where nothing is below the line.
+
+    >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1.0, bottom))
+
+
+def mean_of(key: str, count: str = "n") -> Callable[[Tally], Array]:
+    """The metric that divides one sum by another."""
+    return lambda t: ratio(t[key], t[count])
+
+
+def _precision(t: Tally) -> Array:
+    return ratio(t["tp"], t["tp"] + t["fp"])
+
+
+def _recall(t: Tally) -> Array:
+    return ratio(t["tp"], t["tp"] + t["fn"])
+
+
+def _f1(t: Tally) -> Array:
+    # in the order in which released scorers multiply, so that the last digit is theirs
+    precision, recall = _precision(t), _recall(t)
+    return ratio(2 * precision * recall, precision + recall)
+
+
+def _total(t: Tally) -> Any:
+    return t["tp"] + t["fp"] + t["tn"] + t["fn"]
+
+
+YES_NO: tuple[Metric, ...] = (
+    Metric("accuracy", lambda t: ratio(t["tp"] + t["tn"], _total(t)), share=True, about="Share of right answers."),
+    Metric("precision", _precision, about="Of the answers yes, the share that is right."),
+    Metric("recall", _recall, about="Of the questions whose answer is yes, the share answered yes."),
+    Metric("f1", _f1, about="Harmonic mean of precision and recall."),
+    Metric("yes_ratio", lambda t: ratio(t["tp"] + t["fp"], _total(t)), "neither", about="Share of answers yes."),
+)
+"""The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1 without any yes."""
+
+ACCURACY: tuple[Metric, ...] = (Metric("accuracy", mean_of("right"), share=True, about="Share of right answers."),)
+"""The metric of multiple choice and short answers."""
+
+
+def yes_no_tally(said: str, truth: str) -> dict[str, float]:
+    """The four counts of one yes/no answer.
+
+    >>> yes_no_tally("yes", "no")
+    {'tp': 0.0, 'fp': 1.0, 'tn': 0.0, 'fn': 0.0}
+    """
+    return {
+        "tp": float(said == truth == "yes"),
+        "fp": float(said == "yes" and truth == "no"),
+        "tn": float(said == truth == "no"),
+        "fn": float(said == "no" and truth == "yes"),
+    }
+
+
+CHAIR: tuple[Metric, ...] = (
+    Metric(
+        "chair_i", mean_of("hallucinated", "mentioned"), "lower", about="Of the objects mentioned, the share not there."
+    ),
+    Metric(
+        "chair_s",
+        mean_of("captions_hallucinated"),
+        "lower",
+        share=True,
+        about="Share of captions that mention an object not there.",
+    ),
+    Metric("recall", mean_of("covered", "present"), about="Of the objects there, the share mentioned."),
+    Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
+)
+"""The metrics of captions over a closed vocabulary of objects (Rohrbach et al. 2018, arXiv 1809.02156)."""

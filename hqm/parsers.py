@@ -1,0 +1,203 @@
+"""Readers of yes/no answers: named, recorded in every signature, switchable with `--parser`.
+
+Released scorers disagree on what an answer says; each reader here reproduces one of them, so that a score can be
+compared with the table it came from. A reader maps the answer's text to "yes", "no" or None (unparsed).
+
+    name                  rule                                                                    unreadable becomes
+    strict                the leading yes or no, or a restatement of the question; understands    unparsed
+                          negated questions
+    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no        "yes"
+    amber                 AMBER's inference.py: exactly `Yes` or `No`                             unparsed
+    hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else yes   unparsed
+    vlmevalkit            VLMEvalKit: the token yes or the token no, not both                     unparsed
+    lmms_eval             lmms-eval's POPE task: the whole answer is yes or no                    unparsed
+    lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
+    lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
+    faithscore            FaithScore's verifier: contains yes                                     "no"
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from hqm.errors import UsageError
+
+Polar = Literal["yes", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """A named reader of yes/no answers."""
+
+    name: str
+    read: Callable[[str, str, bool], Polar | None]
+    """Answer, question, and whether the question is negated -> what was answered."""
+    reads_negation: bool = False
+    """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
+    source: str = ""
+
+    def __call__(self, text: str, question: str = "", negated: bool = False) -> Polar | None:
+        return self.read(text, question, negated)
+
+
+def _pope(text: str, question: str, negated: bool) -> Polar | None:
+    words = text.split(".")[0].replace(",", "").split(" ")
+    return "no" if "No" in words or "not" in words or "no" in words else "yes"
+
+
+def _amber(text: str, question: str, negated: bool) -> Polar | None:
+    return {"Yes": "yes", "No": "no"}.get(text)  # type: ignore[return-value]
+
+
+def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
+    head = text.split(",")[0].lower()
+    if "no" in head:
+        return "no"
+    return "yes" if "yes" in head or "match" in head else None
+
+
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
+
+
+def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
+    words = set(text.lower().translate(_PUNCTUATION).split())
+    if ("yes" in words) == ("no" in words):
+        return None
+    return "yes" if "yes" in words else "no"
+
+
+def _lmms_eval(text: str, question: str, negated: bool) -> Polar | None:
+    said = text.lower().strip()
+    return said if said in ("yes", "no") else None  # type: ignore[return-value]
+
+
+def _lmms_eval_amber(text: str, question: str, negated: bool) -> Polar | None:
+    said = text.lower()
+    return "yes" if "yes" in said else "no" if "no" in said else None
+
+
+def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
+    return "yes" if "yes" in text.lower() else "no"
+
+
+_LEAD = re.compile(
+    r"^\W*(?:(?:the\s+|my\s+)?(?:correct\s+|final\s+)?answer(?:\s+is)?\W*)?\b(yes|yeah|yep|no|nope)\b[\s,.:;!*-]*",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(r"^(?:and|or|/|&)\s*(?:yes|no)\b", re.IGNORECASE)
+_NEGATIVE = re.compile(r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE)
+# a clause that says what is the case: a subject, then a form of be, do, have or can
+_STATEMENT = re.compile(
+    r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some|none)\b[^.;!?]*?"
+    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
+    r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
+    re.IGNORECASE,
+)
+# what follows one of these no longer restates the question
+_ASIDE = re.compile(
+    r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead|and\s+not)\b|[,;]",
+    re.IGNORECASE,
+)
+_PLAIN_WORDS = frozenset(
+    (
+        "a an the there is are was were be does do did has have had can cannot will not no none any it they "
+        "he she this that these those i see seen visible present shown appear appears seem seems show shows "
+        "contain contains image picture photo in of on one isn aren wasn weren doesn don didn hasn haven t s"
+    ).split()
+)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
+
+
+def _restates(clause: str, question: str) -> bool:
+    """Whether a clause says of the question's things what the question asks: its words, in the question's order.
+
+    "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
+    """
+    asked = iter(_words(question))
+    return all(word in asked for word in _words(clause))
+
+
+def _strict(text: str, question: str, negated: bool) -> Polar | None:
+    """The leading yes or no; a restatement of the question decides where the lead is missing or may mean either."""
+    text = text.replace("’", "'").strip()
+    lead = _LEAD.match(text)
+    said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    rest = text[lead.end() :] if lead else text
+    if _BOTH.match(rest):
+        return None
+    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
+    aside = _ASIDE.search(clause, 1)
+    clause = clause[: aside.start()] if aside else clause
+    # a clause about something else ("No, the sky is cloudy") restates nothing
+    if not _STATEMENT.match(clause) or (question and not _restates(clause, question)):
+        return said
+    denies = _NEGATIVE.search(clause) is not None
+    meant: Polar = "yes" if denies == negated else "no"
+    if said is None or said == meant:
+        return meant
+    if said == "no" and not negated:
+        return "no"  # "No, the two cats are asleep": the lead stands
+    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the sentence says what is seen.
+    # To a plain question "Yes, there is no dog" says two things, and nothing can be read from it.
+    return meant if negated else None
+
+
+PARSERS: Mapping[str, Parser] = MappingProxyType(
+    {
+        parser.name: parser
+        for parser in (
+            Parser("strict", _strict, reads_negation=True, source="this project"),
+            Parser("pope", _pope, source="AoiDragon/POPE evaluate.py"),
+            Parser("amber", _amber, reads_negation=True, source="junyangwang0410/AMBER inference.py"),
+            Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py"),
+            Parser("vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/utils/yorn.py"),
+            Parser(
+                "lmms_eval", _lmms_eval, reads_negation=True, source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py"
+            ),
+            Parser("lmms_eval_amber", _lmms_eval_amber, source="EvolvingLMMs-Lab/lmms-eval AMBER discriminative task"),
+            Parser("lmms_eval_hallusion", _contains_yes, source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench"),
+            Parser("faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py"),
+        )
+    }
+)
+
+
+def parser(name: str) -> Parser:
+    """The reader of this name.
+
+    >>> parser("strict")("Yes, there is no dog.", negated=True)
+    'yes'
+    >>> parser("pope")("Yes, there is no dog.")
+    'no'
+    >>> parser("strict")("I cannot tell.") is None
+    True
+    """
+    if name not in PARSERS:
+        raise UsageError(f"there is no parser {name!r}", remedy=f"The parsers are {', '.join(sorted(PARSERS))}.")
+    return PARSERS[name]
+
+
+_REFUSAL = re.compile(
+    r"\b(?:i'?m sorry|i am sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|am unable to|'m unable to|am not able to)\s+"
+    r"(?:assist|help|answer|provide|comply|see|view|determine|tell|process|identify))\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=65536)
+def refuses(text: str) -> bool:
+    """Whether an unreadable answer declines to answer.
+
+    >>> refuses("I'm sorry, but I can't help with that.")
+    True
+    """
+    return _REFUSAL.search(text.replace("’", "'")) is not None

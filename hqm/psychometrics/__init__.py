@@ -1,0 +1,28 @@
+"""Coefficients of test theory: plain arrays in, frozen results out.
+
+Nothing of HQM is imported here. Arrays of scores have shape (respondents, administrations); arrays of item scores have
+shape (respondents, items). Every result carries its own parameters, is never rounded, and says in words when a number
+does not exist (`status` is not `ok` and `value` is NaN) or exists without meaning anything (`not_informative`).
+"""
+
+from __future__ import annotations
+
+from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.shift import mean_shift
+
+__all__ = [
+    "ICC",
+    "Coefficient",
+    "ItemAgreement",
+    "icc",
+    "item_agreement",
+    "jackknife_interval",
+    "mean_shift",
+    "noise_floor",
+    "pearson",
+]

@@ -1,0 +1,141 @@
+"""What a respondent is: a name, an identity, and a way to answer requests.
+
+    hf/<folder or hub id>[@revision]         a vision-language model run here by transformers
+    hf/<benchmark>:<name>                    a respondent embedded in a benchmark (`hf/shapes:steady`)
+    openai/<model>[@<base url>]              a server with the OpenAI chat interface
+    recorded/<file or folder>                answers recorded earlier
+
+Settings may follow as in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlencode
+
+from hqm.errors import UsageError
+from hqm.types import Response
+
+KINDS = ("hf", "openai", "recorded")
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How answers are drawn; part of a respondent's identity.
+
+    A temperature of 0 means the likeliest token each time. `seed` is the base seed that every request's own seed is
+    derived from.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 64
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0 or not 0 < self.top_p <= 1 or self.max_tokens < 1:
+            raise UsageError(
+                f"temperature {self.temperature:g}, top-p {self.top_p:g}, max tokens {self.max_tokens} cannot be used",
+                remedy="Temperature is at least 0, top-p above 0 and at most 1, max tokens at least 1.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed."""
+
+    prompt: str
+    image: Path | None
+    sampling: Sampling
+    seed: int
+    benchmark: str = ""
+    form: str = ""
+    run: int = 0
+    item: str = ""
+
+
+class Respondent(Protocol):
+    """Whatever answers."""
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it; prints and parses back equal."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it looks at pictures when asked; a recorded one does not."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Everything beside the sampling that its answers depend on: weights, revision, device, dtype."""
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        """Answer requests, batch by batch, in any order; a request that fails comes back in the state `error`.
+
+        Raises
+        ------
+        RespondentError
+            The respondent cannot go on at all; batches yielded before are kept.
+        """
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RespondentName:
+    """A respondent's name, taken apart.
+
+    >>> RespondentName.parse("hf/llava-hf/llava-1.5-7b-hf@main?temperature=0.2")
+    RespondentName(kind='hf', target='llava-hf/llava-1.5-7b-hf', at='main', settings=(('temperature', '0.2'),))
+    >>> str(RespondentName.parse("openai/gpt-4o@http://127.0.0.1:8000/v1"))
+    'openai/gpt-4o@http://127.0.0.1:8000/v1'
+    """
+
+    kind: str
+    target: str
+    at: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> RespondentName:
+        """Read a name."""
+        kind, slash, rest = text.partition("/")
+        if not slash or kind not in KINDS or not rest:
+            raise UsageError(
+                f"{text!r} names no respondent",
+                remedy="Write hf/<folder or hub id>[@revision], openai/<model>[@<base url>] or recorded/<file>.",
+            )
+        rest, _, query = rest.partition("?")
+        settings = tuple(parse_qsl(query, keep_blank_values=True))
+        if kind == "recorded":
+            return cls(kind, rest, "", settings)
+        # a base url comes behind the last @ that is followed by one; a revision has no slash
+        target, at_sign, at = rest.rpartition("@")
+        if (at_sign and ((kind == "openai" and "://" not in at) or (kind == "hf" and "/" in at))) or not at_sign:
+            target, at = rest, ""
+        return cls(kind, target, at, settings)
+
+    def __str__(self) -> str:
+        at = f"@{self.at}" if self.at else ""
+        query = f"?{urlencode(self.settings)}" if self.settings else ""
+        return f"{self.kind}/{self.target}{at}{query}"
+
+    def sampling(self, default: Sampling) -> Sampling:
+        """The sampling that the name asks for, the rest from `default`."""
+        kinds = {field.name: type(getattr(default, field.name)) for field in fields(default)}
+        changes: dict[str, Any] = {}
+        for key, value in self.settings:
+            if key not in kinds:
+                continue
+            try:
+                changes[key] = kinds[key](value)
+            except ValueError:
+                raise UsageError(f"{key}={value!r} is no number", place=str(self)) from None
+        return replace(default, **changes)
+
+    def option(self, key: str, default: str = "") -> str:
+        """A setting that is not about sampling."""
+        return dict(self.settings).get(key, default)

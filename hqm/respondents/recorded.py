@@ -1,0 +1,57 @@
+"""Answers recorded earlier, replayed as a respondent: they take the same way into the store as live ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hqm.recorded import Recording
+from hqm.respondents.base import Request
+from hqm.signature import digest
+from hqm.types import Response
+
+
+class RecordedRespondent:
+    """One respondent of a file of recorded answers.
+
+    Parameters
+    ----------
+    name
+        Its name in tables.
+    recordings
+        Its administrations; a request for a form and run that is not among them is answered by `missing`.
+    """
+
+    live = False
+
+    def __init__(self, name: str, recordings: Sequence[Recording]) -> None:
+        self._name = name
+        self._by_cell = {(r.form, r.run): r.answers for r in recordings}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def cells(self) -> tuple[tuple[str, int], ...]:
+        """The forms and runs it was recorded in."""
+        return tuple(self._by_cell)
+
+    def identity(self) -> Mapping[str, Any]:
+        parts = {
+            f"{form}#{run}": digest({key: [r.text, r.state] for key, r in answers.items()})
+            for (form, run), answers in self._by_cell.items()
+        }
+        return {"kind": "recorded", "answers": digest(parts)}
+
+    def has(self, request: Request) -> bool:
+        """Whether an answer to this request was recorded."""
+        return request.item in self._by_cell.get((request.form, request.run), {})
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        found = [(r, self._by_cell[r.form, r.run][r.item]) for r in requests if self.has(r)]
+        for start in range(0, len(found), 5000):
+            yield found[start : start + 5000]
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,262 @@
+"""What the commands print: tables for people, JSON for machines. Rounding happens in `hqm.reports.tables`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hqm.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hqm.audit import Audit
+    from hqm.benchmark import Benchmark
+    from hqm.estimate import Forecast
+    from hqm.scoring import FileScore
+    from hqm.types import Form
+
+
+def _table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
+    return table
+
+
+def _print(*things: Any) -> None:
+    from rich.console import Console
+
+    console = Console(soft_wrap=False)
+    for thing in things:
+        # data may hold square brackets: nothing printed here is markup
+        console.print(thing, markup=False, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, nothing rounded."""
+    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def known(what: str) -> None:
+    """`hqm list`."""
+    kinds = {"benchmarks": _benchmarks, "respondents": _respondents, "parsers": _parsers, "indicators": _indicators}
+    if what not in kinds:
+        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(kinds)}.")
+    kinds[what]()
+
+
+def _benchmarks() -> None:
+    from hqm.registry import card, groups, names
+
+    table = _table("", "name", "task", "version", "types", "licence", "what")
+    for name in names():
+        found = card(name)
+        table.add_row(name, found.task, found.version, ", ".join(found.types), found.licence, found.summary)
+    _print(table)
+    for group, members in groups().items():
+        print(f"{group} = {' + '.join(members)}")
+
+
+def _respondents() -> None:
+    from hqm.registry import card, names
+
+    by_name: dict[str, list[str]] = {}
+    for name in names():
+        for respondent in card(name).respondents.embedded:
+            by_name.setdefault(respondent, []).append(name)
+    table = _table("Embedded", "name", "answers")
+    for respondent, benchmarks in by_name.items():
+        table.add_row(respondent, ", ".join(benchmarks))
+    _print(table)
+    print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+
+
+def _parsers() -> None:
+    from hqm.parsers import PARSERS
+
+    table = _table("", "name", "reads negated questions", "source")
+    for parser in PARSERS.values():
+        table.add_row(parser.name, "yes" if parser.reads_negation else "no", parser.source)
+    _print(table)
+
+
+def _indicators() -> None:
+    from hqm.indicators import FAMILIES, INDICATORS
+
+    table = _table("", "statistic", "what")
+    for name, about in INDICATORS.items():
+        table.add_row(name, about)
+    _print(table)
+    print("Families: " + ", ".join(f"{family} ({facet} differs)" for facet, family in FAMILIES.items()) + ", coverage")
+
+
+def findings(benchmarks: Sequence[Benchmark], as_json: bool) -> None:
+    """`hqm check`."""
+    from hqm.check import check_form, group_by_type
+
+    found: list[dict[str, Any]] = []
+    for benchmark in benchmarks:
+        form = benchmark.original
+        types = {kind or "(unlabelled)": len(items) for kind, items in group_by_type(form).items()}
+        parts: dict[str, int] = {}
+        for item in form.items:
+            parts[item.part] = parts.get(item.part, 0) + 1
+        targets: dict[str, int] = {}
+        if benchmark.card.task in ("yes_no", "choice"):
+            for item in form.items:
+                targets[str(item.target)] = targets.get(str(item.target), 0) + 1
+        found.append(
+            {
+                "benchmark": benchmark.name,
+                "version": benchmark.card.version,
+                "items": len(form),
+                "images": len({item.image for item in form.items if item.image}),
+                "parts": {part: n for part, n in parts.items() if part},
+                "types": types,
+                "targets": dict(sorted(targets.items())),
+                "claimed": list(benchmark.card.types),
+                "digest": form.digest,
+                "findings": [one.to_dict() for one in (*check_form(form), *benchmark.check(form))],
+            }
+        )
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        print(
+            f"{one['benchmark']}@{one['version']}: {one['items']} items, {one['images']} pictures, data {one['digest']}"
+        )
+        for name in ("parts", "types", "targets"):
+            if one[name]:
+                print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in one[name].items()))
+        for finding in one["findings"]:
+            print(f"  {finding['name']}: {finding['sentence']}")
+            for example in finding["examples"]:
+                print(f"      {example}")
+
+
+def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
+    """`hqm forms`."""
+    from hqm.forms.build import count_rules
+
+    print(
+        f"{name}: {len(parallel)} of {len(original)} items have a parallel form, {len(parallel.left_out)} are left out"
+    )
+    for rule, count in count_rules(parallel).items():
+        print(f"  {rule}: {count}")
+        shown: set[str] = set()
+        for item in parallel.items:
+            if item.rule == rule and item.prompt not in shown and len(shown) < examples:
+                shown.add(item.prompt)
+                before = original.by_id[item.id]
+                print(f"      {_question(before)}  [{before.target}]  ->  {_question(item)}  [{item.target}]")
+    for out in parallel.left_out[:20]:
+        print(f"  left out {out.id}: {out.prompt!r} ({out.reason})")
+    if len(parallel.left_out) > 20:
+        print(f"  ... and {len(parallel.left_out) - 20} more; --out writes all of them")
+
+
+def _question(item: Any) -> str:
+    return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
+
+
+def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tuple[int, int]], as_json: bool) -> None:
+    """`hqm plan` and `--dry-run`."""
+    from dataclasses import asdict
+
+    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
+    totals = {
+        key: sum(getattr(one, key) for one in forecasts.values())
+        for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
+    }
+    costs = [one.cost for one in forecasts.values() if one.cost is not None]
+    totals["cost"] = sum(costs) if costs else None
+    if as_json:
+        rows = [{"respondent": who, "benchmark": what, **asdict(one)} for (who, what), one in forecasts.items()]
+        print_json({"plan": rows, "total": totals, "images": missing})
+        return
+    columns = (
+        "respondent",
+        "benchmark",
+        "rows",
+        "distinct",
+        "stored",
+        "to ask",
+        "minutes",
+        "tokens in",
+        "tokens out",
+        "cost",
+    )
+    table = _table("", *columns, right=range(2, 10))
+    for (who, what), one in forecasts.items():
+        minutes = f"{one.seconds / 60:.1f}{'' if one.measured else '?'}"
+        cost = "" if one.cost is None else f"{one.cost:.2f}"
+        if one.cost is None and who.startswith("openai/"):
+            cost = "no price"
+        table.add_row(
+            who,
+            what,
+            *_whole(one.rows, one.distinct, one.stored, one.requests),
+            minutes,
+            *_whole(one.tokens_in, one.tokens_out),
+            cost,
+        )
+    total_cost = "" if totals["cost"] is None else f"{totals['cost']:.2f}"
+    counts = _whole(*(totals[key] for key in ("rows", "distinct", "stored", "requests")))
+    table.add_section()
+    table.add_row(
+        "total",
+        "",
+        *counts,
+        f"{totals['seconds'] / 60:.1f}",
+        *_whole(totals["tokens_in"], totals["tokens_out"]),
+        total_cost,
+    )
+    _print(table)
+    if not all(one.measured for one in forecasts.values()):
+        print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
+    for name, found in missing.items():
+        if found["missing"]:
+            print(
+                f"{name}: {found['missing']} of {found['of']} pictures are missing; their questions would come back as errors."
+            )
+
+
+def _whole(*numbers: int) -> list[str]:
+    return [f"{number:,}" for number in numbers]
+
+
+def file_score(found: FileScore, as_json: bool) -> None:
+    """`hqm score`."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    part = f" {found.part}" if found.part else ""
+    reader = f", parser {found.parser}" if found.parser else ""
+    states = ", ".join(f"{state} {n}" for state, n in found.states.items())
+    print(
+        f"{found.benchmark}{part}: {found.scoring} scoring{reader}, {found.n} items, {found.unscored} unscored ({states})"
+    )
+    for name, value in found.metrics.items():
+        print(f"  {name:24} {'undefined' if value is None else repr(value)}")
+    print(found.signature)
+
+
+def audit(found: Audit) -> None:
+    """The table of indicators at the end of `hqm audit`."""
+    tables = importlib.import_module("hqm.reports.tables")
+    for one in found.audits:
+        print(f"\n{one.title}: {one.items} items, {len(one.respondents)} respondents")
+        rows = tables.indicators_brief(one)
+        table = _table("", *rows.columns, right=rows.right)
+        for row in rows.rows:
+            table.add_row(*(cell.text for cell in row))
+        _print(table)
+        for note in rows.notes:
+            print(note)

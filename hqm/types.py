@@ -1,0 +1,292 @@
+"""The frozen values that everything else passes round: items, forms, cells, responses, verdicts, estimates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
+
+from hqm.errors import DesignError, UsageError
+from hqm.signature import digest, digest_all
+
+Task = Literal["yes_no", "choice", "caption", "vqa"]
+State = Literal["ok", "unparsed", "refused", "truncated", "error", "missing"]
+Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable", "failed"]
+
+TASKS: tuple[Task, ...] = get_args(Task)
+STATES: tuple[State, ...] = get_args(State)
+"""How an answer came out. `truncated` and `refused` answers may still be scored by a benchmark's rule; `unparsed`,
+`error` and `missing` (never asked) never are."""
+
+HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relation", "comparison", "ocr", "existence")
+"""The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
+
+ORIGINAL, PARALLEL = "original", "parallel"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question of a benchmark.
+
+    Parameters
+    ----------
+    id
+        Unique in its form; all forms of a benchmark share it.
+    prompt
+        The question, without its options and without what the card writes round it.
+    task
+        `yes_no`, `choice`, `caption` or `vqa`.
+    target
+        What a right answer says: "yes" or "no", an option's letter, a short answer, or whatever the scorer needs.
+    image
+        The picture's path below the image folder; None for a question without one.
+    type
+        Its hallucination type, None when the benchmark does not label it.
+    part
+        The split or file it belongs to (POPE: `coco_random`).
+    cluster
+        What it shares with other items (the picture, the figure); resampling keeps clusters whole.
+    options
+        Multiple choice: the options in the order asked; the target is the letter of the right one.
+    rule
+        The rule that rewrote it, in a parallel form.
+    meta
+        What the benchmark's own scorer needs beyond that.
+    """
+
+    id: str
+    prompt: str
+    task: Task
+    target: Any = None
+    image: str | None = None
+    type: str | None = None
+    part: str = ""
+    cluster: str = ""
+    options: tuple[str, ...] = ()
+    rule: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item as JSON data, empty fields left out."""
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        data = {name: value for name, value in pairs if value not in (None, "", (), {})}
+        return {k: list(v) if isinstance(v, tuple) else dict(v) if k == "meta" else v for k, v in data.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Item:
+        return cls(**{**data, "options": tuple(data.get("options", ()))})
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An item that a form could not take over, and why."""
+
+    id: str
+    prompt: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """One wording of all items; the forms of a benchmark share item ids."""
+
+    name: str
+    items: tuple[Item, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @cached_property
+    def by_id(self) -> dict[str, Item]:
+        return {item.id: item for item in self.items}
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash of the form: equal hashes mean equal questions, targets and types."""
+        return digest_all(digest(item.to_dict()) for item in self.items)
+
+    def only(self, part: str) -> Form:
+        """The items of one part."""
+        return replace(self, items=tuple(item for item in self.items if item.part == part))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One administration, named by its facets; prints as text and parses back equal.
+
+    >>> Cell(form="parallel", run=1)
+    Cell(form='parallel', run=1, judge='rule', sight='')
+    >>> str(Cell(form="parallel", run=1))
+    'form=parallel|run=1|judge=rule'
+    >>> Cell.parse("form=parallel|run=1|judge=rule") == Cell(form="parallel", run=1)
+    True
+    """
+
+    form: str = ORIGINAL
+    run: int = 0
+    judge: str = "rule"
+    sight: str = ""
+    """`blind` when the question was put without its picture."""
+
+    def __str__(self) -> str:
+        named = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return "|".join(f"{name}={value}" for name, value in named if value != "")
+
+    @classmethod
+    def parse(cls, text: str) -> Cell:
+        """Read a cell from its text."""
+        known = {f.name for f in fields(cls)}
+        given: dict[str, Any] = {}
+        for part in filter(None, text.split("|")):
+            name, equals, value = part.partition("=")
+            if not equals or name not in known:
+                remedy = f"Write facets as name=value joined by '|'; the names are {', '.join(sorted(known))}."
+                raise UsageError(f"{part!r} is no facet of an administration", remedy=remedy)
+            given[name] = value
+        if "run" in given:
+            if not given["run"].isdecimal():
+                raise UsageError(f"run {given['run']!r} is no whole number", remedy="Write run=0, run=1, ...")
+            given["run"] = int(given["run"])
+        return cls(**given)
+
+    def differing(self, other: Cell) -> tuple[str, ...]:
+        """The facets in which two cells differ."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name))
+
+    def facet(self, other: Cell) -> str:
+        """The one facet in which two cells differ.
+
+        >>> Cell().facet(Cell(run=1))
+        'run'
+
+        Raises
+        ------
+        DesignError
+            They differ in no facet, or in more than one.
+        """
+        found = self.differing(other)
+        if len(found) != 1:
+            many = "no facet" if not found else f"{len(found)} facets ({', '.join(found)})"
+            raise DesignError(
+                f"{self} and {other} differ in {many}",
+                remedy="Compare administrations that differ in exactly one facet.",
+            )
+        return found[0]
+
+
+class Response(NamedTuple):
+    """What a respondent answered: the text, how it ended, why, and what was measured on the way.
+
+    A named tuple, because a store may hold millions.
+    """
+
+    text: str
+    state: State = "ok"
+    reason: str = ""
+    detail: Mapping[str, Any] = MappingProxyType({})
+    """Token counts (`tokens_in`, `tokens_out`), seconds, probabilities of the first token, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge said of one response, kept raw beside what was read from it."""
+
+    judge: str
+    item: str
+    respondent: str
+    label: float | None
+    """On the scale 1 = faithful, 0 = hallucinated; None when the judge did not decide."""
+    reply: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A scored answer: its value on the item, what the total sums, and how it came out.
+
+    `value` and `tally` are None and empty for an answer that was not scored; it is then counted under its state.
+    """
+
+    value: float | None
+    tally: Mapping[str, float] = field(default_factory=dict)
+    state: State = "ok"
+    read: str = ""
+    """What was read out of the answer ("yes", "B", ...)."""
+    reason: str = ""
+
+    @property
+    def scored(self) -> bool:
+        return self.value is not None
+
+    @classmethod
+    def unscored(cls, state: State, reason: str = "") -> Verdict:
+        """An answer kept out of the mean, with its reason."""
+        return cls(None, {}, state, "", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval that says what it generalises over and how it was made."""
+
+    low: float
+    high: float
+    inference: str
+    """`fixed_models` (would this leaderboard repeat?), `model_population` (another set of models?) or `items`."""
+    method: str
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A named number with its intervals, its sample and its signature.
+
+    `value` is None whenever `status` is not `ok` (or `not_informative`, where a number exists but says nothing); the
+    reason is then a sentence.
+    """
+
+    indicator: str
+    metric: str
+    facet: str
+    first: str
+    other: str
+    value: float | None
+    status: Status = "ok"
+    reason: str = ""
+    intervals: tuple[Interval, ...] = ()
+    n_respondents: int = 0
+    n_items: int = 0
+    unscored: int = 0
+    flags: tuple[str, ...] = ()
+    signature: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def interval(self, inference: str) -> Interval | None:
+        return next((i for i in self.intervals if i.inference == inference), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as `audit.json` has it; a number that does not exist is null."""
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["value"] = finite(self.value)
+        data["intervals"] = {i.inference: [finite(i.low), finite(i.high)] for i in self.intervals}
+        data["methods"] = {i.inference: f"{i.method}, {i.level:g}" for i in self.intervals}
+        data["flags"], data["detail"] = list(self.flags), dict(self.detail)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Estimate:
+        rest = {k: v for k, v in data.items() if k not in {"intervals", "methods", "flags"}}
+        intervals = []
+        for inference, (low, high) in data["intervals"].items():
+            method, _, level = data["methods"][inference].rpartition(", ")
+            low, high = (math.nan if end is None else end for end in (low, high))
+            intervals.append(Interval(low, high, inference, method, float(level)))
+        return cls(**rest, intervals=tuple(intervals), flags=tuple(data["flags"]))
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None for what JSON cannot say (NaN, infinities)."""
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,104 @@
+"""What the tests share: the real data, a store, small benchmarks, recorded respondents."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm.recorded import Recording
+from hqm.respondents.recorded import RecordedRespondent
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The real benchmark files; the tests that need them are skipped without `HQM_DATA`."""
+    folder = os.environ.get("HQM_DATA")
+    if not folder:
+        pytest.skip("HQM_DATA is not set")
+    path = Path(folder)
+    # a variable that points nowhere is a mistake, not a reason to skip
+    assert path.is_dir(), f"HQM_DATA={folder} is no folder"
+    return path.resolve()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[hqm.Store]:
+    with hqm.Store(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:
+    """A benchmark folder with no code: card.toml and items.jsonl."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"name": "mine", "title": "Mine", "version": "1", "task": "yes_no", **card}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items() if not isinstance(value, dict)]
+    for name, section in {
+        "data": {"items": "items.jsonl"},
+        **{k: v for k, v in settings.items() if isinstance(v, dict)},
+    }.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
+    (folder / "card.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def make_benchmark(tmp_path: Path) -> Callable[..., Path]:
+    def make(items: list[dict[str, Any]], **card: Any) -> Path:
+        return write_benchmark(tmp_path / str(card.get("name", "mine")), items, **card)
+
+    return make
+
+
+@pytest.fixture
+def dogs(make_benchmark: Callable[..., Path]) -> Path:
+    """Twelve yes/no questions about six pictures that need not exist: recorded respondents do not look."""
+    rows = [
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": target,
+            "image": f"{i // 2}.png",
+            "type": "existence",
+        }
+        for i, (thing, target) in enumerate(
+            zip(
+                ["dog", "cat", "car", "bus", "hat", "cup"] * 2, ["yes", "no", "no", "yes", "yes", "no"] * 2, strict=True
+            )
+        )
+    ]
+    return make_benchmark(rows, types=["existence"], labelled=True)
+
+
+def recorded(name: str, answers: dict[tuple[str, int], dict[str, str]]) -> RecordedRespondent:
+    """A recorded respondent from (form, run) -> item -> answer."""
+    recordings = [
+        Recording(name, form, run, {item: hqm.Response(text) for item, text in texts.items()})
+        for (form, run), texts in answers.items()
+    ]
+    return RecordedRespondent(f"recorded/{name}", recordings)
+
+
+def administered(
+    store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
+) -> tuple[hqm.Desk, list[hqm.StoredRespondent]]:
+    """Put recorded respondents into a store; the desk and the people for an audit."""
+    from hqm.administer import forms_of
+
+    desk = hqm.Desk(store)
+    forms = {form.name: form for form in forms_of(benchmark)}
+    sittings = [desk.sitting(respondent, benchmark, {}) for respondent in respondents]
+    jobs = [desk.plan(s, hqm.Administration(forms[form], run)) for s in sittings for form, run in s.respondent.cells]  # type: ignore[attr-defined]
+    hqm.administer(store, jobs)
+    return desk, hqm.people_of(store, sittings)

@@ -1,0 +1,106 @@
+"""A million stored responses into a score matrix, against the plain way.
+
+    python tests/perf/load_million.py [--respondents 20] [--items 50000]
+
+HQM: `Desk.matrix` (one query a respondent; an item's equal short answers scored once). The named alternative: the same rows
+read into a pandas table, scored row by row by the same scorer, and pivoted, as a notebook would. Both in one run, each in
+a process of its own; seconds, peak memory, and their ratio are printed, the matrices compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import hqm
+
+
+def make(folder: Path, respondents: int, items: int) -> None:
+    """A yes/no benchmark and a store with every respondent's answers."""
+    rng = np.random.default_rng(0)
+    truths = rng.random(items) < 0.5
+    rows = (
+        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes" if t else "no"}
+        for i, t in enumerate(truths)
+    )
+    (folder / "card.toml").write_text(
+        'name = "million"\ntitle = "Million"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+    )
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    benchmark = hqm.load(str(folder))
+    texts = np.array(["Yes", "No", "Yes, there is.", "No, there is no such thing.", "I cannot tell."])
+    with hqm.Store(folder / "store.sqlite") as store:
+        asks = hqm.Desk(store).asks(benchmark, benchmark.original, True)
+        for r in range(respondents):
+            who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
+            drawn = texts[rng.choice(5, items, p=[0.35, 0.35, 0.14, 0.14, 0.02])]
+            store.append(who, 0, [(a, hqm.Response(str(text))) for a, text in zip(asks, drawn, strict=True)])
+
+
+def ours(folder: Path) -> np.ndarray:
+    """The score matrix as HQM loads it."""
+    benchmark = hqm.load(str(folder))
+    with hqm.Store(folder / "store.sqlite", readonly=True) as store:
+        people = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        return hqm.Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, people).values
+
+
+def plain(folder: Path) -> np.ndarray:
+    """The same by pandas: read, score each row, pivot."""
+    import sqlite3
+
+    import pandas as pd
+
+    benchmark = hqm.load(str(folder))
+    items = {benchmark.asked(item): item for item in benchmark.original.items}
+    query = "SELECT respondent, prompt, text, state FROM answers JOIN asks ON asks.id = answers.ask"
+    table = pd.read_sql(query, sqlite3.connect(folder / "store.sqlite"))
+    table["value"] = table.apply(
+        lambda row: benchmark.verdict(items[row["prompt"]], hqm.Response(row["text"], row["state"])).value, axis=1
+    )
+    wide = table.pivot_table(index="respondent", columns="prompt", values="value", dropna=False)
+    return wide[list(items)].to_numpy(dtype=float)
+
+
+def main() -> None:
+    """Make the store, run both, print the ratio."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--respondents", type=int, default=20)
+    parser.add_argument("--items", type=int, default=50_000)
+    parser.add_argument("--way", choices=("ours", "plain"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.way:
+        began = time.perf_counter()
+        values = {"ours": ours, "plain": plain}[given.way](given.folder)
+        seconds = time.perf_counter() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        checksum = [float(np.nansum(row)) for row in values]
+        print(json.dumps({"seconds": seconds, "mib": peak, "scored": int(np.isfinite(values).sum()), "sums": checksum}))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make(folder, given.respondents, given.items)
+        found = {}
+        for way in ("ours", "plain"):
+            command = [sys.executable, __file__, "--way", way, "--folder", name]
+            found[way] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    a, b = found["ours"], found["plain"]
+    if (a["scored"], a["sums"]) != (b["scored"], b["sums"]):
+        sys.exit("the two ways do not give the same matrix")
+    print(f"{given.respondents * given.items:,} responses, {a['scored']:,} scored; the same matrix both ways")
+    print(f"hqm     {a['seconds']:6.1f} s  {a['mib']:6.0f} MiB")
+    print(f"pandas  {b['seconds']:6.1f} s  {b['mib']:6.0f} MiB")
+    print(f"ratio   {b['seconds'] / a['seconds']:6.1f} x    {b['mib'] / a['mib']:6.1f} x")
+
+
+if __name__ == "__main__":
+    main()

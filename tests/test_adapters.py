@@ -1,0 +1,388 @@
+"""The adapters on real data: golden records, oddities, and scores against straightforward rivals."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm import AnswerError, Form, Item, Response
+from hqm.scoring import score_file
+
+pytestmark = pytest.mark.data
+
+
+def record(item: Item) -> tuple[Any, ...]:
+    return item.id, item.prompt, item.target, item.image
+
+
+def findings(name: str, data: Path) -> dict[str, hqm.Finding]:
+    benchmark = hqm.load(name, data=data)
+    return {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
+
+
+# --- POPE ---
+
+
+def test_pope_count_first_tenth_last(data: Path) -> None:
+    items = hqm.load("pope", data=data).original.items
+    assert Counter(item.part for item in items) == {"coco_random": 3000, "coco_popular": 3000, "coco_adversarial": 3000}
+    assert record(items[0]) == (
+        "coco_random/1",
+        "Is there a snowboard in the image?",
+        "yes",
+        "COCO_val2014_000000310196.jpg",
+    )
+    assert record(items[9]) == (
+        "coco_random/10",
+        "Is there a sink in the image?",
+        "no",
+        "COCO_val2014_000000210789.jpg",
+    )
+    assert record(items[-1]) == (
+        "coco_adversarial/3000",
+        "Is there a chair in the image?",
+        "no",
+        "COCO_val2014_000000277289.jpg",
+    )
+    assert Counter(item.target for item in items) == {"yes": 4500, "no": 4500}
+
+
+def test_pope_oddities(data: Path) -> None:
+    found = findings("pope", data)
+    # counted from the files by the authors of the facts this project is built on: 5,127 = 1,500 yes + 3,627 no
+    assert found["union"].sentence.endswith("5127 distinct questions, 1500 answered yes and 3627 no")
+    assert found["shared-positives"].count == 1500
+    assert found["objects"].count == 79
+    assert "label-by-position" in found
+    assert "spelling" not in found, "today's release is clean"
+
+
+def test_pope_reads_arrays_older_copies_and_other_sources(data: Path, tmp_path: Path) -> None:
+    """The seem files are JSON arrays; older copies say 'imange' and are shorter."""
+    lines = (data / "pope" / "coco_pope_random.json").read_text().splitlines()[:2910]
+    (tmp_path / "pope" / "aokvqa").mkdir(parents=True)
+    (tmp_path / "pope" / "coco_pope_random.json").write_text(
+        "\n".join(lines).replace("an umbrella in the image", "an umbrella in the imange")
+    )
+    rows = [{**json.loads(line), "label": json.loads(line)["label"].capitalize()} for line in lines[:60]]
+    (tmp_path / "pope" / "aokvqa" / "aokvqa_pope_seem_random.json").write_text(json.dumps(rows))
+    form = hqm.load("pope", data=tmp_path).original
+    assert Counter(item.part for item in form.items) == {"coco_random": 2910, "aokvqa_random": 60}
+    found = findings("pope", tmp_path)
+    assert found["spelling"].count == sum("an umbrella" in line for line in lines)
+    assert "size" in found
+
+
+def pope_rival(questions: list[dict[str, str]], answers: list[str]) -> dict[str, float]:
+    """What POPE's evaluate.py computes, step by step."""
+    said = []
+    for answer in answers:
+        words = answer.split(".")[0].replace(",", "").split(" ")
+        said.append(0 if "No" in words or "not" in words or "no" in words else 1)
+    counts = Counter((s, q["label"] == "yes") for s, q in zip(said, questions, strict=False))
+    tp, fp, tn, fn = counts[1, True], counts[1, False], counts[0, False], counts[0, True]
+    precision, recall = float(tp) / float(tp + fp), float(tp) / float(tp + fn)
+    return {
+        "accuracy": (tp + tn) / (tp + tn + fp + fn),
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / (precision + recall),
+        "yes_ratio": said.count(1) / len(said),
+    }
+
+
+PHRASES = [
+    "Yes",
+    "No",
+    "yes",
+    "no",
+    "Yes, there is.",
+    "No, there is not.",
+    "There is no such thing. Yes",
+    "NO",
+    "",
+    "I know",
+    "Not at all",
+    "no,",
+]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("length", [3000, 2500, 3007])
+def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, length: int) -> None:
+    rng = random.Random(seed)
+    part = rng.choice(["random", "popular", "adversarial"])
+    questions = [json.loads(line) for line in (data / "pope" / f"coco_pope_{part}.json").read_text().splitlines()]
+    answers = [rng.choice(PHRASES) for _ in range(length)]
+    texts = [q["text"] for q in questions] + ["?"] * 10
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(json.dumps({"question": t, "answer": a}) for t, a in zip(texts, answers, strict=False)))
+    found = score_file(hqm.load("pope", data=data), path, f"coco_{part}")
+    assert dict(found.metrics) == pope_rival(questions, answers)
+    assert (found.benchmark, found.part, found.scoring, found.parser) == ("pope", f"coco_{part}", "official", "pope")
+    assert found.unscored == max(0, 3000 - length)
+
+
+def test_pope_tells_the_part_from_the_questions(data: Path, tmp_path: Path) -> None:
+    questions = [json.loads(line) for line in (data / "pope" / "coco_pope_popular.json").read_text().splitlines()]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(json.dumps({"question": q["text"], "answer": "Yes"}) for q in questions))
+    assert score_file(hqm.load("pope", data=data), path).part == "coco_popular"
+    path.write_text('{"question": "Is it?", "answer": "Yes"}')
+    with pytest.raises(AnswerError, match="--part"):
+        score_file(hqm.load("pope", data=data), path)
+
+
+def test_pope_paper_scoring_leaves_out_what_cannot_be_read(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    answers = ["Yes"] * 1500 + ["hm"] * 1000 + ["No, there isn't."] * 500
+    path.write_text("\n".join(json.dumps({"question": "", "answer": a}) for a in answers))
+    found = score_file(hqm.load("pope", data=data, scoring="paper"), path, "coco_random")
+    assert (found.parser, found.unscored) == ("strict", 1000)
+    # labels alternate, so half of what is read is right
+    assert found.metrics["accuracy"] == 0.5
+    assert found.metrics["yes_ratio"] == 0.75
+
+
+def test_pope_undefined_ratios_are_null(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(json.dumps({"question": "", "answer": "No"}) for _ in range(3000)))
+    found = score_file(hqm.load("pope", data=data), path, "coco_random")
+    assert found.metrics["precision"] is None
+    assert found.metrics["f1"] is None
+    assert found.metrics["accuracy"] == 0.5
+
+
+def test_pope_flipped_answers_are_read_by_a_reader_that_understands_them(data: Path) -> None:
+    benchmark = hqm.load("pope", data=data)
+    item = benchmark.parallel(Form("original", benchmark.original.items[:1])).items[0]
+    assert item.prompt == "Is there no snowboard in the image?"
+    assert benchmark.reader(item).name == "strict"
+    assert benchmark.verdict(item, Response("Yes, there is no snowboard.")).read == "yes"
+
+
+# --- AMBER, discriminative ---
+
+
+def test_amber_d_count_first_tenth_last(data: Path) -> None:
+    items = hqm.load("amber_d", data=data).original.items
+    assert len(items) == 14216
+    assert record(items[0]) == ("1005", "Is the sky sunny in this image?", "yes", "AMBER_1.jpg")
+    assert record(items[9]) == ("1014", "Are there four people in this image?", "no", "AMBER_1.jpg")
+    assert record(items[-1]) == ("15220", "Is there direct contact between the cup and wall?", "no", "AMBER_1004.jpg")
+    # the table of the released annotations, type by label
+    assert Counter((item.meta["kind"], item.target) for item in items) == {
+        ("state", "yes"): 2382, ("state", "no"): 2382, ("number", "yes"): 1036, ("number", "no"): 1036, ("action", "yes"): 396,
+        ("action", "no"): 396, ("existence", "no"): 4924, ("relation", "yes"): 975, ("relation", "no"): 689,
+    }  # fmt: skip
+    assert Counter(item.type for item in items) == {
+        "attribute": 4764,
+        "counting": 2072,
+        "action": 792,
+        "existence": 4924,
+        "relation": 1664,
+    }
+
+
+def test_amber_d_oddities(data: Path) -> None:
+    found = findings("amber_d", data)
+    counts = {
+        name: found[name].count
+        for name in ("label-by-id", "label-error", "annotation-overlap", "annotation-twice", "article", "pairs")
+    }
+    assert counts == {
+        "label-by-id": 7628,
+        "label-error": 63,
+        "annotation-overlap": 61,
+        "annotation-twice": 14,
+        "article": 104,
+        "pairs": 10,
+    }
+    assert found["label-by-wording"].count == 758
+    assert found["constant-label"].count == 4924
+    assert found["wording"].count == 1664
+    assert found["self-relation"].count == 2
+    assert found["second-person"].count == 2
+    assert found["files-differ"].examples[0].startswith("13193: Is there a chair")
+    # 79 by query_all, one more by the discriminative file, which asks another question under the id 13193
+    assert found["label-doubt"].count == 80
+
+
+_OF = {"state": "as", "number": "an", "action": "aa", "existence": "ha", "relation": "asso"}
+_KIND = {"discriminative-attribute-state": "as", "discriminative-attribute-number": "an", "discriminative-attribute-action": "aa", "discriminative-hallucination": "ha"}  # fmt: skip
+
+
+def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
+    """AMBER's counters, started from its own metrics.txt and added to one answer at a time."""
+    counters = {
+        line.split("=")[0]: float(line.split("=")[1]) for line in (data / "amber" / "metrics.txt").read_text().split()
+    }
+    notes = json.loads((data / "amber" / "annotations.json").read_text())
+    for answer in answers:
+        note = notes[answer["id"] - 1]
+        if note["type"] == "generative":
+            continue
+        kind = _KIND.get(note["type"], "asso")
+        for prefix in ("qa", f"{kind}_qa"):
+            counters[f"{prefix}_correct_num"] += 1
+            counters[f"{prefix}_no_num"] += note["truth"] == "no"
+            counters[f"{prefix}_ans_no_num"] += answer["response"] == "No"
+            right = answer["response"] == {"yes": "Yes", "no": "No"}[note["truth"]]
+            counters[f"{prefix}_correct_score"] += right
+            counters[f"{prefix}_no_score"] += right and note["truth"] == "no"
+            counters[f"{prefix}_ans_no_score"] += right and answer["response"] == "No"
+
+    def share(kinds: list[str], top: str, bottom: str) -> float:
+        prefixes = [f"{kind}_qa" if kind else "qa" for kind in kinds]
+        return round(
+            sum(counters[f"{p}_{top}"] for p in prefixes) / sum(counters[f"{p}_{bottom}"] for p in prefixes) * 100, 1
+        )
+
+    printed = {}
+    subsets = {
+        "": [""],
+        "existence.": ["ha"],
+        "attribute.": ["as", "an", "aa"],
+        "state.": ["as"],
+        "number.": ["an"],
+        "action.": ["aa"],
+        "relation.": ["asso"],
+    }
+    for name, kinds in subsets.items():
+        precision, recall = share(kinds, "ans_no_score", "ans_no_num"), share(kinds, "no_score", "no_num")
+        guard = 0.001 if name == "existence." else 0.0001
+        printed[f"{name}accuracy"] = share(kinds, "correct_score", "correct_num")
+        printed[f"{name}precision"], printed[f"{name}recall"] = precision, recall
+        printed[f"{name}f1"] = round(
+            2 * (precision / 100) * (recall / 100) / ((precision / 100) + (recall / 100) + guard) * 100, 1
+        )
+    return printed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    said = rng.choices(
+        ["Yes", "No", "yes", "Yes.", "No, it is not", ""], k=20000, weights=[4, rng.randint(1, 8), 1, 1, 1, 0.2]
+    )
+    answers = [
+        {"id": i, "response": said[i]}
+        for i in range(1 if seed % 2 else 1005, 15221)
+        if rng.random() < (1 if seed < 3 else 0.4)
+    ]
+    rng.shuffle(answers)
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(answers))
+    found = score_file(hqm.load("amber_d", data=data), path)
+    expected = amber_rival(data, answers)
+    assert {name: found.metrics[name] for name in expected} == expected
+    unread = sum(a["response"] not in ("Yes", "No") for a in answers if a["id"] > 1004)
+    asked = sum(a["id"] > 1004 for a in answers)
+    assert found.states.get("unparsed", 0) == unread
+    assert found.unscored == unread + 14216 - asked
+
+
+def test_amber_d_paper_scoring_is_plain(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps([{"id": i, "response": "No, it is not."} for i in range(1005, 15221)]))
+    found = score_file(hqm.load("amber_d", data=data, scoring="paper"), path)
+    assert found.metrics["accuracy"] == 100 * 9427 / 14216
+    assert found.metrics["precision"] == 100 * 9427 / 14216
+    assert found.metrics["recall"] == 100.0
+    assert found.metrics["existence.f1"] == 100.0
+    assert found.metrics["yes_ratio"] == 0.0
+
+
+def test_amber_d_refuses_other_ids(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    for rows, sentence in (
+        ([{"id": 99999, "response": "Yes"}], "no id '99999'"),
+        ([{"id": 1005, "response": "Yes"}] * 2, "answered twice"),
+        ([{"id": 1005}], "'response' is missing"),
+    ):
+        path.write_text(json.dumps(rows))
+        with pytest.raises(hqm.DataError, match=sentence):
+            score_file(hqm.load("amber_d", data=data), path)
+
+
+# --- CHAIR on COCO ---
+
+
+def test_coco_chair_count_first_tenth_last(data: Path) -> None:
+    benchmark = hqm.load("coco_chair", data=data)
+    items = benchmark.original.items
+    assert len(items) == 7209
+    assert [(item.id, item.image) for item in (items[0], items[9], items[-1])] == [
+        ("42", "COCO_val2014_000000000042.jpg"), ("1180", "COCO_val2014_000000001180.jpg"), ("581929", "COCO_val2014_000000581929.jpg"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("caption", "objects"),
+    [
+        ("Two men and a woman ride bicycles past parked cars.", ["person", "person", "bicycle", "car"]),
+        ("A baby elephant eats a hot dog.", ["elephant", "hot dog"]),
+        ("The toilet seat is up; a teddy bear sits on the couch.", ["toilet", "teddy bear", "couch"]),
+        ("A man's dog, a dog and more dogs.", ["person", "dog", "dog", "dog"]),
+        ("Knives, scissors, skis and wine glasses.", ["knife", "scissors", "skis", "wine glass"]),
+        ("A traffic-free street under traffic lights.", ["traffic light"]),
+        ("A passenger train at night.", ["train"]),
+        ("", []),
+    ],
+)
+def test_coco_chair_finds_the_objects_of_a_caption(data: Path, caption: str, objects: list[str]) -> None:
+    assert hqm.load("coco_chair", data=data).mentioned(caption) == objects  # type: ignore[attr-defined]
+
+
+def test_coco_chair_official_and_paper_differ_in_two_words(data: Path) -> None:
+    official, paper = (hqm.load("coco_chair", data=data, scoring=scoring) for scoring in ("official", "paper"))  # type: ignore[arg-type]
+    for caption, name in (("A motor bike.", "motorcycle"), ("A slice of cheesecake.", "cake")):
+        assert official.mentioned(caption) == []  # type: ignore[attr-defined]
+        assert paper.mentioned(caption) == [name]  # type: ignore[attr-defined]
+
+
+def test_coco_chair_reads_the_ten_caption_files(data: Path) -> None:
+    benchmark = hqm.load("coco_chair", data=data)
+    recordings = benchmark.recordings(data / "pope" / "captions")
+    assert recordings is not None
+    assert {(r.respondent, r.form) for r in recordings} == {
+        (model, form)
+        for model in ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
+        for form in ("original", "parallel")
+    }
+    assert {len(r.answers) for r in recordings} == {2000}
+    assert len({frozenset(r.answers) for r in recordings}) == 1, "the same 2,000 pictures in all ten"
+
+
+def test_coco_chair_score_against_plain_counting(data: Path) -> None:
+    """CHAIR counted anew: objects.json, synonyms.json, and words taken as they are or without their plural s."""
+    benchmark = hqm.load("coco_chair", data=data)
+    found = score_file(benchmark, data / "pope" / "captions" / "Instruction2_instructblip.json")
+    truth = json.loads((data / "coco" / "objects.json").read_text())
+    lists = json.loads((data / "coco" / "synonyms.json").read_text())
+    rows = [
+        json.loads(line)
+        for line in (data / "pope" / "captions" / "Instruction2_instructblip.json").read_text().splitlines()
+    ]
+    wrong = mentions = captions = 0
+    for row in rows:
+        words = [word.strip(".,!?\"'") for word in row["text"].lower().split()]
+        words = [word if word in lists["inverse"] else word.removesuffix("s") for word in words]
+        i, named = 0, []
+        while i < len(words):
+            pair = " ".join(words[i : i + 2])
+            word = lists["double"].get(pair, words[i])
+            i += 2 if pair in lists["double"] else 1
+            if word in lists["inverse"] and word:
+                named.append(lists["inverse"][word])
+        bad = [name for name in named if name not in truth[str(row["image_id"])]]
+        wrong, mentions, captions = wrong + len(bad), mentions + len(named), captions + bool(bad)
+    assert found.n == 2000
+    # irregular plurals ("knives", "benches") are all that separates the two
+    assert found.metrics["chair_i"] == pytest.approx(wrong / mentions, abs=0.002)
+    assert found.metrics["chair_s"] == pytest.approx(captions / 2000, abs=0.003)
+    assert found.metrics["length"] == sum(len(row["text"].split()) for row in rows) / 2000

@@ -1,0 +1,223 @@
+"""Planning, de-duplication, resumption: with recorded respondents, with a real model, with a real SIGKILL."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm import Administration, Desk, Request, RespondentError, Response, Store
+from hqm.estimate import forecast
+from tests.conftest import recorded
+
+HQM = [sys.executable, "-m", "hqm.cli"]
+
+
+class Counting:
+    """A live respondent that answers by rule, counts what it is asked, and may give up after so many."""
+
+    live = True
+
+    def __init__(self, name: str = "hf/counting", give_up: int | None = None, fail: str = "") -> None:
+        self.name, self.give_up, self.fail = name, give_up, fail
+        self.asked: list[Request] = []
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": "test"}
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        for i in range(0, len(requests), 3):
+            if self.give_up is not None and len(self.asked) >= self.give_up:
+                raise RespondentError("it broke", place=self.name)
+            batch = requests[i : i + 3]
+            self.asked += batch
+            yield [
+                (r, Response("", "error", "down") if self.fail and self.fail in r.prompt else Response("Yes"))
+                for r in batch
+            ]
+
+    def close(self) -> None:
+        pass
+
+
+def plan(store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2) -> list[hqm.Job]:
+    desk = Desk(store, blind=True)
+    sitting = desk.sitting(respondent, benchmark, {})
+    return [desk.plan(sitting, Administration(benchmark.original, run)) for run in range(runs)]
+
+
+def test_the_same_question_is_asked_once(store: Store, make_benchmark: Callable[..., Path]) -> None:
+    rows = [{"id": str(i), "prompt": f"Is it {i % 4}?", "target": "yes"} for i in range(12)]
+    benchmark, respondent = hqm.load(str(make_benchmark(rows))), Counting()
+    jobs = plan(store, benchmark, respondent)
+    assert [(job.rows, job.distinct, job.stored, len(job.todo)) for job in jobs] == [(12, 4, 0, 4)] * 2
+    assert hqm.administer(store, jobs).asked == 8
+    assert len(respondent.asked) == 8
+    assert len({r.seed for r in respondent.asked}) == 8, "every question has its own seed in every run"
+
+
+def test_a_second_run_does_only_what_is_missing(store: Store, dogs: Path) -> None:
+    benchmark, respondent = hqm.load(str(dogs)), Counting()
+    hqm.administer(store, plan(store, benchmark, respondent, runs=1))
+    assert len(respondent.asked) == 6, "twelve rows, six distinct texts without their pictures"
+    jobs = plan(store, benchmark, respondent, runs=2)
+    assert [len(job.todo) for job in jobs] == [0, 6]
+    hqm.administer(store, jobs)
+    assert hqm.administer(store, plan(store, benchmark, respondent)).asked == 0
+
+
+def test_one_respondent_that_breaks_does_not_stop_the_others(store: Store, dogs: Path) -> None:
+    benchmark = hqm.load(str(dogs))
+    broken, sound = Counting("hf/broken", give_up=3), Counting("hf/sound")
+    outcome = hqm.administer(store, [*plan(store, benchmark, broken), *plan(store, benchmark, sound)])
+    assert [name for name, _ in outcome.failed] == ["hf/broken"]
+    assert (len(broken.asked), len(sound.asked)) == (3, 12)
+    assert store.count() == 15, "what the broken one had answered is kept"
+
+
+def test_an_error_is_kept_and_asked_again(store: Store, dogs: Path) -> None:
+    benchmark, respondent = hqm.load(str(dogs)), Counting(fail="dog")
+    assert hqm.administer(store, plan(store, benchmark, respondent, 1)).errors == 1
+    jobs = plan(store, benchmark, respondent, 1)
+    assert [request.prompt for _, request in jobs[0].todo.values()] == ["Is there a dog in the image?"]
+    respondent.fail = ""
+    hqm.administer(store, jobs)
+    assert [len(job.todo) for job in plan(store, benchmark, respondent, 1)] == [0]
+    assert sorted(row["attempt"] for row in store.rows("answers")) == [0] * 6 + [1]
+
+
+def test_a_missing_picture_is_an_error_that_is_not_asked(store: Store, dogs: Path) -> None:
+    from PIL import Image
+
+    benchmark, respondent = hqm.load(str(dogs)), Counting()
+    for i in range(4):
+        Image.new("RGB", (2, 2), (i, 0, 0)).save(dogs / f"{i}.png")
+    (dogs / "4.png").write_bytes(b"")
+    desk = Desk(store)
+    job = desk.plan(desk.sitting(respondent, benchmark, {}), Administration(benchmark.original, 0))
+    assert (len(job.todo), len(job.broken)) == (8, 4)
+    outcome = hqm.administer(store, [job])
+    assert (outcome.asked, outcome.errors) == (8, 4)
+    reasons = {row["reason"] for row in store.rows("answers") if row["state"] == "error"}
+    assert any("is empty (0 bytes)" in reason for reason in reasons)
+    assert any("no such picture" in reason for reason in reasons)
+
+
+def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[..., Path]) -> None:
+    from PIL import Image
+
+    folder = make_benchmark(
+        [{"id": str(i), "prompt": "Is it red?", "target": "yes", "image": f"{i}.png"} for i in range(3)]
+    )
+    for i in range(3):
+        Image.new("RGB", (2, 2), "red" if i < 2 else "blue").save(folder / f"{i}.png")
+    benchmark = hqm.load(str(folder))
+    desk = Desk(store)
+    job = desk.plan(desk.sitting(Counting(), benchmark, {}), Administration(benchmark.original, 0))
+    assert (job.rows, job.distinct) == (3, 2), "two copies of one picture are one question"
+    hqm.administer(store, [job])
+    for i in range(3):
+        (folder / f"{i}.png").unlink()
+    people = hqm.people_in(store, Desk(store), benchmark)
+    matrix = Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, people)
+    assert matrix.values.tolist() == [[1.0, 1.0, 1.0]], "a store can be read where the pictures are not"
+
+
+def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
+    from hqm.items import image_path
+
+    (tmp_path / "secret.png").write_bytes(b"x")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").symlink_to(tmp_path / "secret.png")
+    for name in ("a.png", "../secret.png", "/etc/passwd", "..\\secret.png", "C:/secret.png"):
+        with pytest.raises(hqm.ImageError, match="outside|leaves"):
+            image_path(tmp_path / "images", name)
+
+
+@pytest.mark.data
+def test_popes_rows_are_5127_distinct_questions(data: Path, store: Store, tmp_path: Path) -> None:
+    """Counted on the released files: 9,000 rows, 5,127 pairs of picture and question."""
+    from PIL import Image
+
+    benchmark = hqm.load("pope", data=data, images=tmp_path)
+    for i, name in enumerate({str(item.image) for item in benchmark.original.items}):
+        Image.new("RGB", (2, 1), (i % 256, i // 256, 0)).save(tmp_path / name, "PNG")
+    job = plan_live(store, benchmark)
+    assert (job.rows, job.distinct, len(job.todo)) == (9000, 5127, 5127)
+
+
+def plan_live(store: Store, benchmark: hqm.Benchmark) -> hqm.Job:
+    desk = Desk(store)
+    return desk.plan(desk.sitting(Counting(), benchmark, {}), Administration(benchmark.original, 0))
+
+
+def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
+    benchmark = hqm.load(str(dogs))
+    respondent = Counting("openai/x?price_in=2&price_out=10")
+    found = forecast(store, plan(store, benchmark, respondent))
+    assert (found.rows, found.distinct, found.requests, found.measured) == (24, 12, 12, False)
+    assert found.tokens_out == 12 * benchmark.card.generation.max_tokens
+    assert found.cost == pytest.approx((found.tokens_in * 2 + found.tokens_out * 10) / 1e6)
+    assert forecast(store, plan(store, benchmark, Counting())).cost is None
+    assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(found.tokens_in / 1e6)
+
+
+def test_a_recorded_respondent_is_asked_what_it_recorded(store: Store, dogs: Path) -> None:
+    benchmark = hqm.load(str(dogs))
+    respondent = recorded("a", {("original", 0): {"q0": "Yes", "q3": "No"}})
+    desk = Desk(store)
+    job = desk.plan(desk.sitting(respondent, benchmark, {}), Administration(benchmark.original, 0))
+    assert len(job.todo) == 2
+    hqm.administer(store, [job])
+    matrix = desk.matrix(benchmark, hqm.Cell(), benchmark.original, hqm.people_in(store, desk, benchmark))
+    assert matrix.state_counts()["recorded/a"]["missing"] == 10
+
+
+def count(path: Path) -> int:
+    try:
+        with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    command = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--store", str(store)]
+    command += ["--forms", "original", "--runs", "1", "--batch", "8", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while count(store) < 100 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    kept = count(store)
+    assert 100 <= kept < 1008
+    before = answers_of(store)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"asked {1008 - kept}, stored before {kept}, errors 0" in done.stdout
+    after = answers_of(store)
+    assert len(after) == 1008
+    assert {key: after[key] for key in before} == before, "what was stored is as it was"
+    assert {attempt for _, _, attempt in after} == {0}, "nothing was asked twice"
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "asked 0, stored before 1008" in again.stdout
+    # the seeds belong to the questions: an unbroken run gives the same answers
+    whole = tmp_path / "whole.sqlite"
+    command[command.index(str(store))] = str(whole)
+    subprocess.run([*command[:-3], "--batch", "64", "--quiet"], check=True, capture_output=True)
+    assert answers_of(whole) == after
+
+
+def answers_of(path: Path) -> dict[tuple[str, int, int], str]:
+    with Store(path, readonly=True) as store:
+        prompts = {row["id"]: json.dumps([row["prompt"], row["image_digest"]]) for row in store.rows("asks")}
+        return {(prompts[row["ask"]], row["run"], row["attempt"]): row["text"] for row in store.rows("answers")}

@@ -1,0 +1,298 @@
+"""The commands as a user gives them: output, exit status, files."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process: exit status, output, errors."""
+
+    def go(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return go
+
+
+@pytest.fixture
+def sheets(tmp_path: Path, dogs: Path) -> Path:
+    """Recorded answers of four respondents: two runs and the flipped form."""
+    benchmark = hqm.load(str(dogs))
+    forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
+    rows = []
+    for k, name in enumerate("abcd"):
+        for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
+            for i, item in enumerate(forms[form].items):
+                right = (i + run * (k == 1)) % 6 >= k
+                answer = str(item.target).capitalize() if right else {"yes": "No", "no": "Yes"}[item.target]
+                rows.append({"respondent": name, "form": form, "run": run, "item": item.id, "answer": answer})
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def test_list_shows_what_there_is(run: Run) -> None:
+    for what, shown in (
+        ("benchmarks", "amber_d"),
+        ("respondents", "hf/shapes:steady"),
+        ("parsers", "vlmevalkit"),
+        ("indicators", "icc_a1"),
+    ):
+        status, out, _ = run("list", what)
+        assert status == 0
+        assert shown in out
+    assert "shapes = shapes_caption + shapes_choice" in run("list")[1]
+    status, _, err = run("list", "planets")
+    assert status == 2
+    assert "no 'planets' to list" in err
+
+
+def test_check_prints_findings(run: Run, dogs: Path) -> None:
+    status, out, _ = run("check", dogs)
+    assert status == 0
+    assert "mine@1: 12 items, 6 pictures" in out
+    found = json.loads(run("check", dogs, "--json")[1])[0]
+    assert found["targets"] == {"no": 6, "yes": 6}
+    assert found["types"] == {"existence": 12}
+
+
+def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Path) -> None:
+    status, out, _ = run("forms", dogs, "--out", tmp_path / "form.jsonl")
+    assert status == 0
+    assert "12 of 12 items have a parallel form" in out
+    assert "Is there a dog in the image?  [yes]  ->  Is there no dog in the image?  [no]" in out
+    assert len((tmp_path / "form.jsonl").read_text().splitlines()) == 12
+
+
+def test_plan_says_what_would_be_asked_and_asks_nothing(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    status, out, _ = run(
+        "plan",
+        dogs,
+        "-r",
+        "openai/x@http://127.0.0.1:9/v1",
+        "--store",
+        store,
+        "--blind",
+        "--price-in",
+        1,
+        "--price-out",
+        2,
+        "--json",
+    )
+    assert status == 0
+    total = json.loads(out)["total"]
+    # 12 rows: 6 distinct texts without pictures; the original twice, the flipped form once
+    assert (total["rows"], total["distinct"], total["stored"], total["requests"]) == (36, 18, 0, 18)
+    assert total["cost"] > 0
+    assert not store.exists()
+    status, out, _ = run("plan", dogs, "-r", "hf/nobody/model", "--store", store)
+    assert "6 of 6 pictures are missing" in out
+
+
+def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    assert status == 0
+    assert "asked 144, stored before 0, errors 0" in out
+    assert "Test-retest, Pearson r" in out
+    assert f"report: {tmp_path / 'out' / 'report.html'}" in out
+    data = json.loads((tmp_path / "out" / "audit.json").read_text())
+    assert data["command"].startswith("hqm audit ")
+    assert data["audits"][0]["benchmark"] == "mine"
+    page = (tmp_path / "out" / "report.html").read_text()
+    # again: nothing is asked, the same bytes come out
+    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    assert "asked 0, stored before 144" in out
+    assert (tmp_path / "out" / "report.html").read_text() == page
+    # from the store alone, and from audit.json alone
+    status, out, _ = run(
+        "audit", dogs, "--offline", "--store", tmp_path / "out" / "store.sqlite", "--out", tmp_path / "again"
+    )
+    assert status == 0
+    assert json.loads((tmp_path / "again" / "audit.json").read_text())["audits"] == data["audits"]
+    status, _, _ = run("report", tmp_path / "out" / "audit.json", "--to", tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text() == page
+
+
+def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--dry-run")
+    assert status == 0
+    assert "144" in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    store, other = tmp_path / "s.sqlite", tmp_path / "t.sqlite"
+    assert run("run", dogs, "--recorded", sheets, "--store", store, "--quiet")[0] == 0
+    for suffix in ("jsonl", "parquet"):
+        assert "144 rows" in run("export", store, "--to", tmp_path / f"e.{suffix}")[1]
+    assert "144 new answers" in run("import", tmp_path / "e.parquet", "--store", other)[1]
+    assert "0 new answers" in run("import", tmp_path / "e.jsonl", "--store", other)[1]
+
+
+def test_a_reviewed_form_takes_the_parallel_ones_place(run: Run, dogs: Path, tmp_path: Path) -> None:
+    run("forms", dogs, "--out", tmp_path / "form.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "form.jsonl").read_text().splitlines()]
+    rows[0]["prompt"] = "Is the image without a dog?"
+    rows[0]["rule"] = "polar.person"
+    (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    status, out, _ = run(
+        "plan", dogs, "-r", "hf/shapes:steady", "--form", f"parallel={tmp_path / 'form.jsonl'}", "--blind", "--json"
+    )
+    assert status == 0
+    # the hand-written sentence is one more distinct question than the rule's six
+    assert json.loads(out)["total"]["distinct"] == 6 + 6 + 7
+    assert run("plan", dogs, "-r", "hf/shapes:steady", "--form", "parallel")[0] == 2
+
+
+@pytest.mark.data
+def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None:
+    questions = [json.loads(line) for line in (data / "pope" / "coco_pope_random.json").read_text().splitlines()]
+    path = tmp_path / "answers.jsonl"
+    path.write_text(
+        "\n".join(
+            json.dumps({"question": q["text"], "answer": "Yes" if i % 3 else "no"}) for i, q in enumerate(questions)
+        )
+    )
+    status, out, _ = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(found)
+    assert (found["benchmark"], found["part"], found["scoring"], found["parser"], found["n"], found["unscored"]) == ("pope", "coco_random", "official", "pope", 3000, 0)  # fmt: skip
+    assert set(found["metrics"]) == {"accuracy", "precision", "recall", "f1", "yes_ratio"}
+    # labels alternate yes, no, ...; every third answer is no: by hand, tp = tn-side counts of six-item periods
+    assert found["metrics"]["accuracy"] == 0.5
+    assert found["metrics"]["yes_ratio"] == 2000 / 3000
+    text = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--parser", "lmms_eval")[1]
+    assert "parser lmms_eval" in text
+    assert run("score", "pope", "--answers", path, "--part", "moon", "--data", data)[0] == 2
+    assert run("score", "pope", "--answers", tmp_path / "none", "--part", "coco_random", "--data", data)[0] == 1
+
+
+@pytest.mark.data
+def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path) -> None:
+    page = tmp_path / "captions" / "report.html"
+    status, out, _ = run(
+        "audit", "coco_chair", "--recorded", data / "pope" / "captions", "--report", page, "--data", data, "--quiet"
+    )
+    assert status == 0
+    assert "CHAIR on COCO: 2000 items, 5 respondents" in out
+    for line in ("Parallel forms, Pearson r", "ICC(A,1)", "mean shift", "length shift"):
+        assert line in out
+    assert page.exists()
+    assert (page.parent / "audit.json").exists()
+    assert (page.parent / "store.sqlite").exists()
+
+
+FAILURES = [
+    (["audit", "nothing"], 2, "no benchmark 'nothing'"),
+    (["audit", "DOGS"], 2, "nobody is there to answer mine"),
+    (["audit", "DOGS", "--offline"], 1, "holds no answer to mine"),
+    (["run", "DOGS", "-r", "steady"], 2, "'steady' names no respondent"),
+    (["run", "DOGS", "--recorded", "nowhere.jsonl"], 1, "no such file"),
+    (["run", "DOGS", "-r", "hf/shapes:nobody"], 1, "no embedded respondent 'nobody'"),
+    (["run", "DOGS", "-r", "hf/shapes:steady", "--forms", "upside"], 2, "no form 'upside'"),
+    (["run", "DOGS", "-r", "hf/shapes:steady", "--part", "moon"], 2, "no part 'moon'"),
+    (["run", "DOGS", "-r", "hf/shapes:steady", "--temperature", "-1"], 2, "cannot be used"),
+    (["score", "DOGS", "--answers", "nowhere"], 1, "no such file"),
+    (["score", "DOGS", "--answers", "x", "--scoring", "fast"], 2, "no scoring 'fast'"),
+    (["report", "nowhere.json"], 1, "no such file"),
+    (["export", "nowhere.sqlite", "--to", "x.jsonl"], 1, "no such store"),
+    (["forms"], 2, "Missing argument"),
+    (["dance"], 2, "No such command"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "sentence"), FAILURES, ids=[" ".join(f[0]) for f in FAILURES])
+def test_what_was_not_done_ends_with_a_status_and_one_sentence(
+    run: Run, dogs: Path, arguments: list[str], status: int, sentence: str
+) -> None:
+    got, out, err = run(*[dogs if a == "DOGS" else a for a in arguments])
+    assert got == status
+    assert sentence in err
+    assert "Traceback" not in out + err
+
+
+def test_errors_in_answers_end_with_a_status(run: Run, dogs: Path, tmp_path: Path) -> None:
+    """The pictures are missing: the report is written, the status says that not all was done."""
+    status, _, err = run("audit", dogs, "-r", "hf/shapes:steady", "--runs", 1, "--out", tmp_path / "out", "--quiet")
+    assert status == 1
+    assert "24 answers are errors" in err
+    assert (tmp_path / "out" / "report.html").exists()
+    states = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]["respondents"][0]["states"]
+    assert {counts["error"] for counts in states.values()} == {12}
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.html").mkdir()
+    status, _, err = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    assert status == 1
+    assert "cannot be written" in err
+    assert (tmp_path / "out" / "audit.json").exists()
+
+
+def test_every_option_has_a_help_text() -> None:
+    from typer.main import get_command
+
+    from hqm.cli import app
+
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert command.help, name
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), f"{name}: {parameter.name}"
+
+
+def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: Path) -> None:
+    """In a terminal of its own (a pseudo-terminal), as a user sees it."""
+    import os
+    import pty
+    import subprocess
+
+    if shutil.which("stty") is None:
+        pytest.skip("no terminal tools")
+    leader, follower = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "hqm.cli",
+        "run",
+        str(dogs),
+        "--recorded",
+        str(sheets),
+        "--store",
+        str(tmp_path / "s.sqlite"),
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=follower, env={**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    )
+    os.close(follower)
+    seen = b""
+    try:
+        while chunk := os.read(leader, 4096):
+            seen += chunk
+    except OSError:  # the terminal hangs up when the program ends
+        pass
+    assert process.wait() == 0
+    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", seen).decode()
+    assert "recorded/a · original" in text
+    assert "recorded/d · parallel" in text
+    assert "/s" in text

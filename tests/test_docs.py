@@ -1,0 +1,107 @@
+"""Documentation under test: the reference is made from the code, and what the README shows is what comes out."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import hqm
+from hqm.cli import app
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
+}
+EVERYTHING = "\n".join(PAGES.values())
+
+
+def test_the_reference_is_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_and_option_is_documented() -> None:
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert f"hqm {name}" in EVERYTHING
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert f"`{option}`" in PAGES["reference.md"], f"{name} {option}"
+
+
+def test_every_indicator_parser_state_and_key_is_documented() -> None:
+    from hqm.card import Card
+
+    for word in (*hqm.INDICATORS, *hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *Card.model_fields):
+        assert f"`{word}`" in PAGES["reference.md"] or f"`[{word}]`" in PAGES["reference.md"], word
+    rows = [line.split("|") for line in PAGES["reference.md"].splitlines() if line.startswith("| `")]
+    assert rows
+    assert all(row[2].strip() for row in rows), "every row has its meaning"
+
+
+def test_every_benchmark_is_in_the_readme() -> None:
+    for name in hqm.names():
+        assert f"`{name}`" in README or name.startswith("shapes_"), name
+
+
+def test_links_lead_somewhere() -> None:
+    for name, text in PAGES.items():
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
+            folder = ROOT / "docs" if (ROOT / "docs" / name).exists() else ROOT
+            assert (folder / target).exists(), f"{name}: {target}"
+
+
+def test_the_readme_is_short_and_names_no_host() -> None:
+    assert len(README.splitlines()) < 250
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    shown = [line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("hqm ")]
+    assert shown
+    for line in shown:
+        words = line.split()
+        assert words[1] in commands, line
+        options = {option for parameter in commands[words[1]].params for option in parameter.opts}
+        for word in words[2:]:
+            if word.startswith("-") and not re.fullmatch(r"-\d+", word):
+                assert word.partition("=")[0] in options, f"{line}: {word}"
+
+
+def test_the_readmes_benchmark_in_one_file_works(tmp_path: Path) -> None:
+    code = next(block for block in blocks(README, "python") if "CARD" in block)
+    (tmp_path / "mine.py").write_text(code)
+    benchmark = hqm.load(str(tmp_path / "mine.py"))
+    assert len(benchmark.original) >= 1
+    assert benchmark.verdict(benchmark.original.items[0], hqm.Response("Yes")).scored
+
+
+@pytest.mark.data
+def test_the_readme_shows_the_table_of_the_real_captions(data: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "hqm.cli",
+        "audit",
+        "coco_chair",
+        "--recorded",
+        str(data / "pope" / "captions"),
+        "--data",
+        str(data),
+    ]
+    done = subprocess.run(
+        [*command, "--report", str(tmp_path / "report.html"), "--quiet"], capture_output=True, text=True, check=True
+    )
+    printed = [" ".join(line.split()) for line in done.stdout.splitlines() if "chair_" in line]
+    shown = next(block for block in blocks(README, "text") if "chair_i" in block)
+    assert [" ".join(line.split()) for line in shown.splitlines() if "chair_" in line] == printed

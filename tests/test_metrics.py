@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hqm import (
+    CHAIR,
+    YES_NO,
+    Cell,
+    DesignError,
+    Form,
+    Item,
+    Metric,
+    Response,
+    Verdict,
+    chair_tally,
+    mean_of,
+    yes_no_tally,
+)
+from hqm.scores import MatrixBuilder, ScoreMatrix, align
+
+counts = st.integers(0, 50)
+BY_NAME = {metric.name: metric for metric in YES_NO}
+
+
+@given(counts, counts, counts, counts)
+def test_yes_no_metrics_by_hand(tp: int, fp: int, tn: int, fn: int) -> None:
+    sums = {"tp": np.array(float(tp)), "fp": np.array(float(fp)), "tn": np.array(float(tn)), "fn": np.array(float(fn))}
+    n = tp + fp + tn + fn
+    expected = {
+        "accuracy": (tp + tn) / n if n else None,
+        "precision": tp / (tp + fp) if tp + fp else None,
+        "recall": tp / (tp + fn) if tp + fn else None,
+        "yes_ratio": (tp + fp) / n if n else None,
+    }
+    p, r = expected["precision"], expected["recall"]
+    expected["f1"] = 2 * p * r / (p + r) if p is not None and r is not None and p + r else None
+    for name, value in expected.items():
+        found = float(BY_NAME[name](sums))
+        # to the last digit: a released scorer's printed number must come back
+        assert np.isnan(found) if value is None else found == value, name
+
+
+def test_a_metric_takes_arrays_of_any_shape() -> None:
+    sums = {key: np.ones((3, 4)) for key in ("tp", "fp", "tn", "fn")}
+    assert BY_NAME["accuracy"](sums).shape == (3, 4)
+
+
+def test_a_subset_has_a_dot() -> None:
+    metric = BY_NAME["f1"].within("existence")
+    assert (metric.name, metric.subset) == ("existence.f1", "existence")
+
+
+def test_chair_counts_mentions_and_captions() -> None:
+    verdicts = [
+        chair_tally(["dog", "cat"], {"dog"}, "a dog and a cat"),
+        chair_tally(["dog"], {"dog", "car"}, "one dog"),
+    ]
+    sums = {key: np.array(sum(v.tally[key] for v in verdicts)) for key in verdicts[0].tally}
+    found = {metric.name: float(metric(sums)) for metric in CHAIR}
+    assert found == {"chair_i": 1 / 3, "chair_s": 1 / 2, "recall": 2 / 3, "length": 7 / 2}
+
+
+def items(n: int) -> tuple[Item, ...]:
+    return tuple(
+        Item(f"q{i}", "Is it?", "yes_no", "yes" if i % 2 else "no", f"{i // 2}.png", cluster=f"{i // 2}.png")
+        for i in range(n)
+    )
+
+
+def score(item: Item, response: Response) -> Verdict:
+    if response.text not in ("yes", "no"):
+        return Verdict.unscored("unparsed", "neither")
+    return Verdict(float(response.text == item.target), yes_no_tally(response.text, item.target))
+
+
+def matrix(rows: dict[str, list[str | None]], n: int = 4, cell: Cell | None = None) -> ScoreMatrix:
+    builder = MatrixBuilder(
+        cell or Cell(), Form("original", items(n)), score, lambda item: ["even"] if item.target == "no" else []
+    )
+    for name, texts in rows.items():
+        builder.add(name, [None if text is None else Response(text) for text in texts])
+    return builder.build()
+
+
+def test_unscored_answers_stay_out_of_the_mean_and_are_counted() -> None:
+    found = matrix({"a": ["no", "yes", "eh", None], "b": ["yes", "yes", "yes", "yes"]})
+    assert found.score(BY_NAME["accuracy"]).tolist() == [1.0, 0.5]
+    assert found.unscored() == 2
+    assert found.state_counts()["a"] == {"ok": 2, "unparsed": 1, "refused": 0, "truncated": 0, "error": 0, "missing": 1}
+    assert found.clusters.tolist() == [0, 0, 1, 1]
+
+
+def test_a_metric_of_a_subset_looks_at_its_items_alone() -> None:
+    found = matrix({"a": ["no", "no", "yes", "no"]})
+    accuracy = BY_NAME["accuracy"].within("even")
+    assert found.score(accuracy).tolist() == [0.5]
+    assert found.mask(accuracy).tolist() == [True, False, True, False]
+    with pytest.raises(DesignError, match="odd"):
+        found.score(BY_NAME["accuracy"].within("odd"))
+
+
+def test_nobody_scored_gives_no_number() -> None:
+    assert np.isnan(matrix({"a": [None] * 4}).score(BY_NAME["accuracy"])).all()
+
+
+def test_administrations_are_aligned_by_name() -> None:
+    one = matrix({"a": ["no"] * 4, "b": ["yes"] * 4})
+    two = matrix({"b": ["yes"] * 3, "c": ["no"] * 3, "a": ["no"] * 3}, n=3)
+    first, other = align(one, two)
+    assert first.respondents == other.respondents == ("a", "b")
+    assert [i.id for i in first.items] == [i.id for i in other.items] == ["q0", "q1", "q2"]
+    assert first.score(BY_NAME["accuracy"]).tolist() == other.score(BY_NAME["accuracy"]).tolist()
+    with pytest.raises(DesignError, match="share no respondent"):
+        align(one, matrix({"z": ["no"] * 4}))
+
+
+def test_a_mean_of_sums() -> None:
+    metric = Metric("length", mean_of("words"))
+    assert float(metric({"words": np.array(10.0), "n": np.array(4.0)})) == 2.5

@@ -1,0 +1,106 @@
+"""Each reader against the rule of the released scorer it is named after (BENCHMARKS of the field disagree)."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hqm import PARSERS, UsageError, parser
+from hqm.parsers import refuses
+
+ANSWERS = [
+    "Yes",
+    "No",
+    "yes",
+    "no",
+    "YES",
+    "Yes.",
+    "No, there is not.",
+    "There is no dog.",
+    "I know it.",
+    "",
+    "matching",
+    "Nope",
+    "NO",
+]
+READ = {
+    #                      Yes    No    yes    no    YES    Yes.   No,..  There.. know   ""     match  Nope   NO
+    "pope":                ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "yes", "yes", "yes", "yes", "yes"],
+    "amber":               ["yes", "no", None, None, None, None, None, None, None, None, None, None, None],
+    "hal_eval":            ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", None, "yes", "no", "no"],
+    "vlmevalkit":          ["yes", "no", "yes", "no", "yes", "yes", "no", "no", None, None, None, None, "no"],
+    "lmms_eval":           ["yes", "no", "yes", "no", "yes", None, None, None, None, None, None, None, "no"],
+    "lmms_eval_amber":     ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", None, None, "no", "no"],
+    "lmms_eval_hallusion": ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", "no", "no", "no", "no"],
+    "faithscore":          ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", "no", "no", "no", "no"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "read"), [(n, a, r) for n, row in READ.items() for a, r in zip(ANSWERS, row, strict=True)]
+)
+def test_released_rules(name: str, answer: str, read: str | None) -> None:
+    assert parser(name)(answer) == read
+
+
+def test_every_parser_of_the_field_is_there() -> None:
+    assert {"strict", *READ} == set(PARSERS)
+
+
+@given(st.text(st.sampled_from("YesnotNo ,.\n"), max_size=30))
+def test_pope_against_the_release_line_by_line(text: str) -> None:
+    first = text[: text.find(".")] if text.find(".") != -1 else text
+    tokens = re.sub(",", "", first).split(" ")
+    expected = "no" if any(token in tokens for token in ("No", "not", "no")) else "yes"
+    assert parser("pope")(text) == expected
+
+
+DOG, NO_DOG = "Is there a dog in the image?", "Is there no dog in the image?"
+SUNNY, NOT_SUNNY = "Is the sky sunny in this image?", "Is the sky not sunny in this image?"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "negated", "read"),
+    [
+        ("Yes", DOG, False, "yes"),
+        ("no.", DOG, False, "no"),
+        ("**Yes**", DOG, False, "yes"),
+        ("The answer is yes.", DOG, False, "yes"),
+        ("There is no dog in the image.", DOG, False, "no"),
+        ("There is a dog.", DOG, False, "yes"),
+        ("No, the sky is cloudy.", SUNNY, False, "no"),
+        ("Yes, there is no dog.", DOG, False, None),
+        ("Yes and no", DOG, False, None),
+        ("I cannot tell.", DOG, False, None),
+        ("Not sure", DOG, False, None),
+        ("", DOG, False, None),
+        ("The sky is cloudy.", SUNNY, False, None),
+        ("Yes, there is no dog.", NO_DOG, True, "yes"),
+        ("No, there is a dog.", NO_DOG, True, "no"),
+        ("There is no dog.", NO_DOG, True, "yes"),
+        ("There isn't any dog.", NO_DOG, True, "yes"),
+        ("No, there is no dog.", NO_DOG, True, "yes"),
+        ("Yes, there is a dog.", NO_DOG, True, "no"),
+        ("No", NO_DOG, True, "no"),
+        ("No, the sky is cloudy.", NOT_SUNNY, True, "no"),
+        ("The sky is not sunny.", NOT_SUNNY, True, "yes"),
+        ("No, the star is larger than the circle.", "Is the circle larger than the star?", False, "no"),
+        ("Yes, the star is larger than the circle.", "Is the circle not larger than the star?", True, "yes"),
+        ("No, there is a dog.", DOG, False, "no"),
+        ("Yes, the sky is sunny.", NOT_SUNNY, True, "no"),
+    ],
+)
+def test_strict_reads_plain_and_negated_questions(text: str, question: str, negated: bool, read: str | None) -> None:
+    assert parser("strict")(text, question, negated) == read
+
+
+def test_an_unknown_parser_is_refused() -> None:
+    with pytest.raises(UsageError, match="strict"):
+        parser("guess")
+
+
+def test_refusals_are_told_from_nonsense() -> None:
+    assert refuses("I'm sorry, but I can't assist with that.")
+    assert refuses("I am unable to see the image.")
+    assert not refuses("blue")

@@ -1,0 +1,225 @@
+"""The embedded benchmark: reproducible, balanced, held out; its oracle; its respondents."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hqm.benchmarks.shapes.build import build
+from hqm.benchmarks.shapes.oracle import claims, false_claims, kinds_in, mentioned
+from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_question, yes_no
+from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
+
+import hqm
+
+ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
+RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())
+
+
+def test_the_shipped_files_are_what_the_seed_gives() -> None:
+    for name, rows in build().items():
+        path = ROOT / "shapes" / "scenes.jsonl" if name == "scenes" else ROOT / f"shapes_{name}" / "items.jsonl"
+        assert [json.loads(line) for line in path.read_text().splitlines()] == json.loads(json.dumps(rows)), name
+
+
+def test_counts_first_tenth_last() -> None:
+    items = hqm.load("shapes_yesno").original.items
+    assert len(items) == 1008
+    assert len({item.image for item in items}) == 252
+    assert (items[0].id, items[9].id, items[-1].id) == ("y0000", "y0009", "y1007")
+    assert Counter(item.type for item in items) == dict.fromkeys(TYPES, 126)
+    assert Counter((item.type, item.target) for item in items) == {(t, y): 63 for t in TYPES for y in ("yes", "no")}
+    for name, n in (("shapes_choice", 1008), ("shapes_vqa", 1008), ("shapes_caption", 1008)):
+        assert len(hqm.load(name).original) == n
+    letters = Counter(item.target for item in hqm.load("shapes_choice").original.items)
+    assert set(letters) == set("ABCD")
+    assert min(letters.values()) > 200, "the right answer stands in every slot"
+
+
+def test_every_shapes_item_has_a_parallel() -> None:
+    for name in ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"):
+        benchmark = hqm.load(name)
+        assert benchmark.parallel(benchmark.original).left_out == ()
+
+
+def test_pictures_are_drawn_the_same_twice_and_differ(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (ROOT / "shapes" / "scenes.jsonl").read_text().splitlines()]
+    scenes = [Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in rows]
+    assert len(set(scenes)) == 252
+    first, again = (draw(scenes[0]).tobytes() for _ in range(2))
+    assert first == again
+    assert len({draw(scene).tobytes() for scene in scenes}) == 252
+    benchmark = hqm.load("shapes_yesno", images=tmp_path / "pictures")
+    benchmark.prepare_images(benchmark.original)
+    from PIL import Image
+
+    with Image.open(tmp_path / "pictures" / "scene-000.png") as picture:
+        assert picture.size == (SIDE, SIDE)
+        assert picture.convert("RGB").tobytes() == first
+
+
+def test_pictures_that_cannot_be_drawn_are_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    benchmark = hqm.load("shapes_yesno", images=tmp_path / "file")
+    with pytest.raises(hqm.DataError, match="cannot be drawn"):
+        benchmark.prepare_images(benchmark.original)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_questions_agree_with_the_oracle(kind: str) -> None:
+    """Two independent readings of a scene: the questions' facts are all true to the oracle; other scenes' are often not."""
+    rng = np.random.default_rng(7)
+    asked = strange = 0
+    for _ in range(400):
+        scene, other = random_scene(rng), random_scene(rng)
+        made = [yes_no(scene, kind, truth, rng) for truth in (True, False)] + [
+            open_question(scene, kind, rng),
+            choice(scene, kind, rng),
+        ]
+        for question in made:
+            if question is None:
+                continue
+            asked += 1
+            assert claims(question.fact), question.fact
+            assert false_claims(scene, question.fact) == [], (question.fact, scene)
+            strange += bool(false_claims(other, question.fact))
+        for terse in (True, False):
+            assert false_claims(scene, caption(scene, terse)) == []
+            assert set(mentioned(caption(scene, terse))) <= kinds_in(scene)
+    assert asked > 300
+    assert strange > 0.2 * asked
+
+
+SCENE = Scene.from_dict(
+    {
+        "sky": "night", "ground": "snow", "action": "running", "action_cell": 8, "sign": "CAT", "sign_cell": 0,
+        "things": [{"shape": "circle", "color": "red", "size": "large", "cell": 3}, {"shape": "star", "color": "blue", "size": "small", "cell": 5}],
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Yes, the circle is red.", 0),
+        ("Yes, the circle is blue.", 1),
+        ("No, there are two circles.", 1),
+        ("The red circle is to the left of the blue star.", 0),
+        ("The red circle is to the right of the blue star.", 1),
+        ("The red circle is not above the blue star.", 0),
+        ("The red circle is larger than the blue star.", 0),
+        ("There are more stars than circles.", 1),
+        ("There are as many stars as circles.", 0),
+        ("The sign says CAT. It is night.", 0),
+        ("The sign says DOG. It is day.", 2),
+        ("There is a large red circle, a small blue star and a green square.", 1),
+        ("There is no person.", 1),
+        ("There is no triangle.", 0),
+        ("The person is jumping. The ground is covered with sand.", 2),
+        ("Yes.", 0),
+    ],
+)
+def test_the_oracle_checks_every_claim(text: str, wrong: int) -> None:
+    assert len(false_claims(SCENE, text)) == wrong
+
+
+def test_the_oracle_reads_on_where_the_rule_stops() -> None:
+    benchmark = hqm.load("shapes_yesno")
+    item = next(i for i in benchmark.original.items if i.type == "attribute" and i.target == "yes")
+    oracle = benchmark.judges()["oracle"]
+    right = hqm.Response("Yes.")
+    assert (benchmark.verdict(item, right).value, oracle(item, right).value) == (1.0, 1.0)
+    lie = hqm.Response("Yes, there are three persons and there is no sign. It is day. It is night.")
+    assert benchmark.verdict(item, lie).value == 1.0
+    assert oracle(item, lie).value == 0.0
+
+
+@pytest.mark.parametrize("name", RESPONDENTS)
+def test_a_respondent_is_a_small_genuine_model(name: str) -> None:
+    folder = ROOT / "shapes" / "respondents" / name
+    weights = list(folder.glob("*.safetensors"))
+    assert len(weights) == 1
+    assert weights[0].stat().st_size < 1_000_000
+    config = json.loads((folder / "config.json").read_text())
+    assert config["architectures"] == ["LlavaForConditionalGeneration"]
+    assert json.loads((folder / "recipe.json").read_text())["name"] == name
+
+
+def test_the_family_is_ten_and_all_are_registered() -> None:
+    assert len(RESPONDENTS) == 10
+    for name in ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"):
+        assert sorted(hqm.load(name).card.respondents.embedded) == [f"hf/shapes:{r}" for r in RESPONDENTS]
+
+
+def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    folder = ROOT / "shapes" / "respondents" / "steady"
+    model = AutoModelForImageTextToText.from_pretrained(folder, local_files_only=True)
+    processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
+    assert type(model).__name__ == "LlavaForConditionalGeneration"
+    assert processor.chat_template
+    assert math.isfinite(sum(float(p.detach().float().sum()) for p in model.parameters()))
+
+
+@pytest.mark.slow
+def test_training_repeats_bit_for_bit(tmp_path: Path) -> None:
+    """Forty steps of one recipe, twice, in fresh processes."""
+    import subprocess
+    import sys
+
+    for run in ("one", "two"):
+        command = [
+            sys.executable,
+            "-m",
+            "hqm.benchmarks.shapes.train",
+            "--only",
+            "small",
+            "--steps",
+            "40",
+            "--scenes",
+            "300",
+            "--out",
+            str(tmp_path / run),
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+    one, two = ((tmp_path / run / "small" / "model.safetensors").read_bytes() for run in ("one", "two"))
+    assert one == two
+
+
+@pytest.mark.slow
+def test_the_main_job_and_the_model_card(tmp_path: Path) -> None:
+    """`hqm audit shapes` with all ten respondents: the files are there, and the model card says what came out."""
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "hqm.cli", "audit", "shapes", "--out", str(tmp_path), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "asked 120960, stored before 0, errors 0" in done.stdout
+    assert all((tmp_path / name).exists() for name in ("report.html", "audit.json", "store.sqlite"))
+    audits = {one["benchmark"]: one for one in json.loads((tmp_path / "audit.json").read_text())["audits"]}
+    scores = {}
+    for name, one in audits.items():
+        for row in one["respondents"]:
+            scores[row["name"].partition(":")[2], name] = row
+    card = (ROOT / "shapes" / "MODEL_CARD.md").read_text()
+    # other processors round other bits: an answer here and there may differ, a table may not
+    for line in card[card.index("| respondent | yes/no |") :].splitlines()[2:12]:
+        name, *numbers = (part.strip(" `") for part in line.strip("|").split("|"))
+        polar, four = scores[name, "shapes_yesno"], scores[name, "shapes_choice"]
+        short, said = scores[name, "shapes_vqa"], scores[name, "shapes_caption"]
+        flipped = polar["cells"]["form=parallel|run=0|judge=rule"]["accuracy"]
+        words = [said["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")]
+        found = [polar["scores"]["accuracy"], flipped, polar["yes_ratio"]["form=original|run=0|judge=rule"]]
+        found += [four["scores"]["accuracy"], short["scores"]["accuracy"], said["scores"]["chair_i"]]
+        assert [float(n) for n in numbers[:6]] == pytest.approx(found, abs=0.02), name
+        assert [float(n) for n in numbers[6:]] == pytest.approx(words, abs=0.5), name
+    accuracies = sorted(scores[name, "shapes_yesno"]["scores"]["accuracy"] for name in RESPONDENTS)
+    assert accuracies[0] < 0.56
+    assert accuracies[-1] > 0.9
+    # the finding of the HQM paper, on models whose making is known: scores repeat, but not in other words
+    estimates = {(e["indicator"], e["metric"]): e for e in audits["shapes_yesno"]["estimates"]}
+    assert estimates["test_retest.pearson", "accuracy"]["value"] > 0.98
+    assert estimates["parallel_forms.pearson", "accuracy"]["value"] < 0.8

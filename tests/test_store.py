@@ -1,0 +1,184 @@
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hqm import Judgement, Response, Store, StoreError, UsageError, ask
+from hqm.exchange import export_store, import_store
+
+
+def filled(path: Path | str) -> Store:
+    store = Store(path)
+    who = store.respondent("hf/a", {"kind": "hf", "temperature": 1.0})
+    other = store.respondent("recorded/b", {"kind": "recorded"})
+    q1, q2 = ask("Is it red?", "a.png", "b2:01"), ask('Is it "blue"?\nNow.', None)
+    store.append(
+        who,
+        0,
+        [(q1, Response("Yes, é.", "ok", "", {"seconds": 0.5})), (q2, Response("", "error", "the server answered 500"))],
+    )
+    store.append(who, 0, [(q2, Response("No"))])
+    store.append(other, 1, [(q1, Response("No", "truncated", "cut"))])
+    store.judge(
+        "mine", "original", 0, [Judgement("human", "q1", "hf/a", 1.0, "ja", ""), Judgement("human", "q2", "hf/a", None)]
+    )
+    store.remember_images("mine", {"a.png": "b2:01"})
+    store.record({"command": "hqm run"})
+    return store
+
+
+def test_the_last_attempt_counts_and_all_are_kept(store: Store) -> None:
+    who = store.respondent("hf/a", {})
+    question = ask("Is it red?")
+    store.append(who, 0, [(question, Response("", "error", "down"))])
+    number = store.ask_ids([question])[question.digest]
+    assert store.answered(who, 0) == set()
+    store.append(who, 0, [(question, Response("Yes"))])
+    assert store.answers(who, 0) == {number: Response("Yes")}
+    assert store.answered(who, 0) == {number}
+    assert store.count() == 2
+    assert [row["attempt"] for row in store.rows("answers")] == [0, 1]
+
+
+def test_a_respondent_is_its_identity(store: Store) -> None:
+    one = store.respondent("hf/a", {"temperature": 1.0})
+    assert store.respondent("hf/a", {"temperature": 1.0}) == one
+    assert store.respondent("hf/a", {"temperature": 0.2}) != one
+    assert store.find_respondent("hf/a", {"temperature": 0.9}) is None
+
+
+@pytest.mark.parametrize("table", ["respondents", "asks", "images", "answers", "judgements", "records"])
+def test_the_store_is_append_only(tmp_path: Path, table: str) -> None:
+    filled(tmp_path / "s.sqlite").close()
+    db = sqlite3.connect(tmp_path / "s.sqlite")
+    column = {
+        "answers": "text",
+        "asks": "prompt",
+        "judgements": "reply",
+        "records": "record",
+        "respondents": "name",
+        "images": "name",
+    }[table]
+    for statement in (f"UPDATE {table} SET {column} = 'x'", f"DELETE FROM {table}"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            db.execute(statement)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_store_survives_export_and_import(tmp_path: Path, suffix: str) -> None:
+    with filled(tmp_path / "one.sqlite") as one, Store(tmp_path / "two.sqlite") as two:
+        assert export_store(one, tmp_path / f"one{suffix}") == 8
+        assert import_store(tmp_path / f"one{suffix}", two) == 4
+        export_store(two, tmp_path / f"two{suffix}")
+        export_store(one, tmp_path / "one.jsonl")
+        export_store(two, tmp_path / "two.jsonl")
+        assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+        assert import_store(tmp_path / f"one{suffix}", two) == 0
+
+
+def test_an_export_needs_a_known_suffix(tmp_path: Path) -> None:
+    with filled(":memory:") as store, pytest.raises(UsageError, match=".xml"):
+        export_store(store, tmp_path / "a.xml")
+
+
+def test_judgements_come_back(store: Store) -> None:
+    found = [Judgement("human", "q1", "a", 0.5, "half", ""), Judgement("human", "q2", "a", None)]
+    store.judge("mine", "original", 0, found)
+    store.judge("mine", "original", 0, [Judgement("human", "q1", "a", 1.0)])  # the first stays
+    assert store.judgements("mine", "human", "original", 0) == found
+    assert store.judged("mine") == [("human", "original", 0)]
+    assert store.judgements("other", "human", "original", 0) == []
+
+
+def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        who = store.respondent("a", {})
+        with pytest.raises(ValueError, match="JSON"):
+            store.append(
+                who, 0, [(ask("1"), Response("x")), (ask("2"), Response("y", "ok", "", {"seconds": float("nan")}))]
+            )
+        assert store.count() == 0
+        store.append(who, 0, [(ask("1"), Response("x"))])
+        assert store.count() == 1
+
+
+def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    Store(path).close()
+
+    def write(name: str) -> None:
+        with Store(path) as mine:
+            who = mine.respondent(name, {})
+            for i in range(40):
+                mine.append(who, 0, [(ask(f"{name} {i}"), Response("x"))])
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Store(path, readonly=True) as store:
+        assert store.count() == 120
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.sqlite").write_text("this is no database, only a long enough text to look like one" * 20)
+    with pytest.raises(StoreError, match="no SQLite file"):
+        Store(tmp_path / "text.sqlite")
+    other = sqlite3.connect(tmp_path / "other.sqlite")
+    other.execute("CREATE TABLE things (id)")
+    other.commit()
+    with pytest.raises(StoreError, match="no store of HQM|version 0"):
+        Store(tmp_path / "other.sqlite")
+    with pytest.raises(StoreError, match="no such store"):
+        Store(tmp_path / "none.sqlite", readonly=True)
+
+
+def test_a_store_opened_for_reading_refuses_answers(tmp_path: Path) -> None:
+    filled(tmp_path / "s.sqlite").close()
+    with Store(tmp_path / "s.sqlite", readonly=True) as store, pytest.raises(StoreError, match="cannot be written"):
+        store.append(1, 0, [(ask("new"), Response("x"))])
+
+
+FULL_DISK = """
+import resource, signal, sys
+from hqm import Response, Store, StoreError, ask
+path = sys.argv[1]
+with Store(path) as store:
+    who = store.respondent("a", {})
+    store.append(who, 0, [(ask("kept"), Response("x"))])
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    try:
+        store.append(who, 0, [(ask(f"lost {i}"), Response("x" * 1000)) for i in range(1000)])
+    except StoreError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_is_one_sentence_and_the_store_stays_whole(tmp_path: Path) -> None:
+    """A real limit on the file's size, in a real process: SQLite fails to write as on a full disk."""
+    path = tmp_path / "s.sqlite"
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    assert "the disk is full" in done.stdout or "disk I/O error" in done.stdout
+    assert "answers stored so far are safe" in done.stdout
+    with Store(path) as store:
+        assert [row["prompt"] for row in store.rows("asks")] == ["kept"]
+        assert store.count() == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store(tmp_path / "locked" / "s.sqlite")
+
+
+def test_a_path_below_a_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store(tmp_path / "file" / "s.sqlite")
