@@ -19,7 +19,7 @@ from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
-from hqm.store import Ask, Store, ask
+from hqm.store import Ask, Row, Store, ask
 from hqm.types import ORIGINAL, Cell, Form, Response
 
 Key = tuple[str, int]
@@ -168,7 +168,11 @@ class Desk:
 
     def responses(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[Response | None]:
         """The stored responses of one respondent to one form, item by item; None where there is none."""
-        answers = self.store.answers(person.number, run)
+        rows = self._rows(benchmark, form, person, run)
+        return [None if row is None else Response(*row[:3]) for row in rows]
+
+    def _rows(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[Row | None]:
+        answers = self.store.answer_rows(person.number, run)
         return [answers.get(number) for number in self._numbers(benchmark, form, person.live)]
 
     def _numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
@@ -185,8 +189,8 @@ class Desk:
         builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets)
         hashes = []
         for person in people:
-            row = self.responses(benchmark, form, person, cell.run)
-            hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
+            row = self._rows(benchmark, form, person, cell.run)
+            hashes.append(digest_all("" if r is None else f"{r[1]} {r[0]}" for r in row))
             builder.add(person.name, row)
         return builder.build(digest_all(hashes))
 

@@ -48,6 +48,8 @@ class RespondentScores:
     """Administration -> state -> number of answers."""
     yes_ratio: Mapping[str, float | None]
     words: Mapping[str, float | None]
+    judged: Mapping[str, float | None] = field(default_factory=dict)
+    """Administration under another judge -> share of answers that the judge found faithful."""
     identity: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -178,6 +180,7 @@ def audit(
     audited = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
     matrices = {cell: desk.matrix(benchmark, cell, all_forms[cell.form], people) for cell in cells}
     first = matrices[reference]
+    judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
     estimates: list[Estimate] = []
     for metric in audited:
         for cell, other in matrices.items():
@@ -186,10 +189,10 @@ def audit(
                 protocol = _protocol(benchmark, all_forms, reference, cell)
                 drawn = differing[0] == "run" and _without_chance(people, first, other)
                 estimates += compare(differing[0], first, other, metric, protocol, deterministic=drawn)
-        for judged in _judged(benchmark, desk, first, all_forms[reference.form], people, criterion):
-            protocol = _protocol(benchmark, all_forms, reference, judged.cell)
-            estimates += compare("judge", first, judged, metric, protocol, other_metric=FAITHFUL)
-    return _assemble(benchmark, all_forms, reference, matrices, audited, people, estimates)
+        for other in judged:
+            protocol = _protocol(benchmark, all_forms, reference, other.cell)
+            estimates += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
+    return _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
 
 
 def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, other: Cell) -> Protocol:
@@ -238,6 +241,7 @@ def _assemble(
     forms: Mapping[str, Form],
     reference: Cell,
     matrices: Mapping[Cell, ScoreMatrix],
+    judged: Sequence[ScoreMatrix],
     audited: Sequence[Metric],
     people: Sequence[StoredRespondent],
     estimates: Sequence[Estimate],
@@ -264,7 +268,8 @@ def _assemble(
         truth_yes={name: _truth_yes(one) for name, one in forms.items() if name in used and card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
         respondents=tuple(
-            _respondent(benchmark, person, row, reference, matrices, audited) for row, person in enumerate(people)
+            _respondent(benchmark, person, row, reference, matrices, judged, audited)
+            for row, person in enumerate(people)
         ),
         estimates=tuple(estimates),
         coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
@@ -286,6 +291,7 @@ def _respondent(
     row: int,
     reference: Cell,
     matrices: Mapping[Cell, ScoreMatrix],
+    judged: Sequence[ScoreMatrix],
     audited: Sequence[Metric],
 ) -> RespondentScores:
     first = matrices[reference]
@@ -308,6 +314,7 @@ def _respondent(
         states={str(c): dict(matrix.state_counts()[person.name]) for c, matrix in own.items()},
         yes_ratio={str(c): finite(float(yes_ratio(matrix)[0])) for c, matrix in own.items() if "tp" in matrix.tallies},
         words={str(c): _mean(matrix.words) for c, matrix in own.items()},
+        judged={str(m.cell): finite(float(_one_row(m, row).score(FAITHFUL)[0])) for m in judged},
         identity=dict(person.identity),
     )
 

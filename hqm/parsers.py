@@ -122,12 +122,16 @@ def _restates(clause: str, question: str) -> bool:
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
-    asked = iter(_words(question))
-    return all(word in asked for word in _words(clause))
+    said = _words(clause)
+    asked = iter(_words(question) if said else ())
+    return all(word in asked for word in said)
 
 
 def _strict(text: str, question: str, negated: bool) -> Polar | None:
     """The leading yes or no; a restatement of the question decides where the lead is missing or may mean either."""
+    bare = text.strip(" \n.!,*\"'").lower()
+    if bare in ("yes", "no"):  # by far the commonest answers
+        return bare  # type: ignore[return-value]
     text = text.replace("’", "'").strip()
     lead = _LEAD.match(text)
     said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.errors import DesignError
 from hqm.metrics import Array, Metric
+from hqm.store import Row
 from hqm.types import STATES, Cell, Form, Item, Response, Verdict
 
 _SHORT = 200
@@ -156,28 +157,32 @@ class MatrixBuilder:
         self.cell, self.form, self._score = cell, form, score
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
-        self._known: list[dict[tuple[str, str], int]] = [{} for _ in form.items]
+        self._known: list[dict[object, int]] = [{} for _ in form.items]
         self._rows: list[npt.NDArray[np.int64]] = []
         self._names: list[str] = []
         self._subsets = subsets
 
-    def add(self, respondent: str, answers: Sequence[Response | None]) -> None:
-        """Score one respondent's answers, given in the order of the form's items."""
-        row = np.zeros(len(self.form.items), dtype=np.int64)
-        for i, (item, answer) in enumerate(zip(self.form.items, answers, strict=True)):
+    def add(self, respondent: str, answers: Sequence[Response | Row | None]) -> None:
+        """Score one respondent's answers, given in the order of the form's items; None for one never asked."""
+        row = [0] * len(self.form.items)
+        for i, answer in enumerate(answers):
             if answer is None:
                 continue
-            key = (answer.text, answer.state)
-            code = self._known[i].get(key)
+            known = self._known[i]
+            key = answer[0] if answer[1] == "ok" else answer[:2]
+            code = known.get(key)
             if code is None:
-                code = len(self._verdicts)
-                self._verdicts.append(self._score(item, answer))
-                self._words.append(float(len(answer.text.split())) if answer.state != "error" else np.nan)
-                if len(answer.text) <= _SHORT:
-                    self._known[i][key] = code
+                code = self._score_new(self.form.items[i], Response(*answer[:3]))
+                if len(answer[0]) <= _SHORT:
+                    known[key] = code
             row[i] = code
-        self._rows.append(row)
+        self._rows.append(np.array(row, dtype=np.int64))
         self._names.append(respondent)
+
+    def _score_new(self, item: Item, response: Response) -> int:
+        self._verdicts.append(self._score(item, response))
+        self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
+        return len(self._verdicts) - 1
 
     def build(self, answers: str = "") -> ScoreMatrix:
         """The matrix of everything added."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.types import Judgement, Response
+from hqm.types import Judgement, Response, State
 
 VERSION = 1
 _TABLES = ("respondents", "asks", "images", "answers", "judgements", "records")
@@ -43,6 +43,10 @@ CREATE TABLE judgements (
     UNIQUE (benchmark, judge, form, run, respondent, item));
 CREATE TABLE records (id INTEGER PRIMARY KEY, time REAL NOT NULL, record TEXT NOT NULL);
 """
+
+
+Row = tuple[str, State, str, int]
+"""An answer as the store reads it: text, state, reason, number of the ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +289,12 @@ class Store:
 
     def answers(self, respondent: int, run: int) -> dict[int, Response]:
         """Ask number -> the last attempt's response, details left out."""
-        query = "SELECT ask, text, state, reason FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
-        return {row[0]: Response(*row[1:]) for row in self._all(query, respondent, run)}
+        return {number: Response(*row[:3]) for number, row in self.answer_rows(respondent, run).items()}
+
+    def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
+        """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
+        query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        return {row[3]: row for row in self._all(query, respondent, run)}
 
     def answered(self, respondent: int, run: int) -> set[int]:
         """The asks that need not be asked again: the last attempt was no error."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hqm import BenchmarkAudit, Cell
+from hqm import BenchmarkAudit, Cell, RespondentScores
 
 # drawn in these colours, then handed to the page: ink becomes currentColor, the accent a variable of the style sheet
 _INK, _ACCENT, _FAINT = "#010203", "#040506", "#070809"
@@ -15,18 +15,29 @@ _THEME = {_INK: "currentColor", _ACCENT: "var(--accent)", _FAINT: "var(--faint)"
 
 
 def facet_pairs(one: BenchmarkAudit) -> list[tuple[str, str]]:
-    """The pairs of administrations that differ in one facet from the reference: facet, other."""
+    """What the reference administration is drawn against: facet, other administration."""
     reference = Cell.parse(one.reference)
-    pairs = [(reference.differing(Cell.parse(name)), name) for name in one.cells]
+    judged = one.respondents[0].judged if one.respondents else {}
+    pairs = [(reference.differing(Cell.parse(name)), name) for name in (*one.cells, *judged)]
     return [(facets[0], name) for facets, name in pairs if len(facets) == 1]
 
 
+def other_score(row: RespondentScores, metric: str, other: str) -> float | None:
+    """A respondent's score in another administration; of another judge, the share it found faithful."""
+    return row.judged[other] if other in row.judged else row.cells[other].get(metric)
+
+
 def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:
-    """First against other administration, one point a respondent, with the line of equality."""
-    points = [(r.cells[one.reference].get(metric), r.cells[other].get(metric)) for r in one.respondents]
+    """First against other administration, one point a respondent, with the line of equality.
+
+    Another judge's share of faithful answers need not have the metric's scale or direction: there the axes are free and no
+    line is drawn.
+    """
+    points = [(r.cells[one.reference].get(metric), other_score(r, metric, other)) for r in one.respondents]
     known = [(x, y, name) for (x, y), name in zip(points, names, strict=True) if x is not None and y is not None]
     if not known:
         return ""
+    judged = other in one.respondents[0].judged
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -47,44 +58,50 @@ def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y:
         figure = Figure(figsize=(4.6, 4.2), layout="constrained")
         axes = figure.add_subplot()
         xs, ys, labels = zip(*known, strict=True)
-        low, high = min(*xs, *ys), max(*xs, *ys)
-        margin = 0.06 * (high - low) or 0.05
-        ends = (low - margin, high + margin)
-        axes.plot(ends, ends, color=_FAINT, linewidth=1, zorder=1)
+        ends_x, ends_y = (_ends(xs), _ends(ys)) if judged else (_ends([*xs, *ys]),) * 2
+        if not judged:
+            axes.plot(ends_x, ends_y, color=_FAINT, linewidth=1, zorder=1)
         axes.scatter(xs, ys, s=28, color=_ACCENT, zorder=2)
-        for x, y, label, place in zip(xs, ys, labels, _places(list(zip(xs, ys, strict=True)), ends), strict=True):
+        for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, ends_x, ends_y), strict=True):
             if place is not None:
                 dx, dy, side = place
                 axes.annotate(
                     label, (x, y), xytext=(dx, dy), textcoords="offset points", fontsize=8, ha=side, va="center"
                 )
-        axes.set(xlim=ends, ylim=ends, xlabel=label_x, ylabel=label_y, aspect="equal")
+        axes.set(xlim=ends_x, ylim=ends_y, xlabel=label_x, ylabel=label_y, box_aspect=1)
         axes.spines[["top", "right"]].set_visible(False)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _themed(text.getvalue())
 
 
-def _places(points: list[tuple[float, float]], ends: tuple[float, float]) -> list[tuple[float, float, str] | None]:
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis, with a margin."""
+    low, high = min(values), max(values)
+    margin = 0.06 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def _places(
+    xs: Sequence[float], ys: Sequence[float], ends_x: tuple[float, float], ends_y: tuple[float, float]
+) -> list[tuple[float, float, str] | None]:
     """Where each label goes: right of its point, left of it near the right edge, a little higher where neighbours crowd.
 
     A label that would have to stand far from its point is left out; the text beside the drawing names every point.
     """
-    span = ends[1] - ends[0]
-    order = sorted(range(len(points)), key=lambda i: (points[i][1], points[i][0]))
-    placed: list[tuple[float, float, str] | None] = [None] * len(points)
+    across = [(x - ends_x[0]) / (ends_x[1] - ends_x[0]) for x in xs]
+    up = [(y - ends_y[0]) / (ends_y[1] - ends_y[0]) for y in ys]
+    placed: list[tuple[float, float, str] | None] = [None] * len(xs)
     taken: list[tuple[float, float]] = []
-    for i in order:
-        x, y = points[i]
-        left = (x - ends[0]) / span > 0.72
-        middle = x - 0.12 * span if left else x + 0.12 * span
-        lift = 0.0
+    for i in sorted(range(len(xs)), key=lambda i: (up[i], across[i])):
+        left = across[i] > 0.72
+        middle, lift = across[i] + (-0.12 if left else 0.12), 0.0
         # a label is about a fifth of the axis long and a thirtieth high
-        while any(abs(middle - u) < 0.22 * span and abs(y + lift - v) < 0.034 * span for u, v in taken):
-            lift += 0.012 * span
-        if lift <= 0.08 * span:
-            taken.append((middle, y + lift))
-            placed[i] = (-6.0 if left else 6.0, lift / span * 250, "right" if left else "left")
+        while any(abs(middle - u) < 0.22 and abs(up[i] + lift - v) < 0.034 for u, v in taken):
+            lift += 0.012
+        if lift <= 0.08:
+            taken.append((middle, up[i] + lift))
+            placed[i] = (-6.0 if left else 6.0, lift * 250, "right" if left else "left")
     return placed
 
 

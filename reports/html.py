@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hqm.reports import tables
-from hqm.reports.figures import facet_pairs, scatter
+from hqm.reports.figures import facet_pairs, other_score, scatter
 from hqm.reports.tables import Table
 
 from hqm import Audit, BenchmarkAudit
@@ -56,6 +56,7 @@ def render(audit: Audit) -> str:
         summary=tables.summary(audit),
         sections=[_section(one) for one in audit.audits],
         record=tables.record(audit),
+        identities=tables.identities(audit),
         signatures=tables.signatures(audit.audits),
     )
 
@@ -93,18 +94,16 @@ def _figures(one: BenchmarkAudit) -> list[Figure]:
     found = []
     for facet, other in facet_pairs(one):
         for metric in one.metrics:
-            x, y = f"{metric}, {tables.cell(one.reference)}", f"{metric}, {tables.cell(other)}"
+            measured = "share of faithful answers" if facet == "judge" else metric
+            x, y = f"{metric}, {tables.cell(one.reference)}", f"{measured}, {tables.cell(other)}"
             svg = scatter(one, metric, other, x, y, names)
             if svg:
                 told = "; ".join(
-                    f"{name} {tables.number(row.cells[one.reference].get(metric))} and {tables.number(row.cells[other].get(metric))}"
+                    f"{name} {tables.number(row.cells[one.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
                     for name, row in zip(names, one.respondents, strict=True)
                 )
+                meaning = "" if facet == "judge" else "; on the line nothing changed"
                 found.append(
-                    Figure(
-                        svg,
-                        f"{_FACETS[facet]}. Each point is a respondent; on the line nothing changed.",
-                        f"{x} and {y}: {told}",
-                    )
+                    Figure(svg, f"{_FACETS[facet]}. Each point is a respondent{meaning}.", f"{x} and {y}: {told}")
                 )
     return found

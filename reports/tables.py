@@ -353,6 +353,20 @@ def record(audit: Audit) -> Table:
     return Table("Run record", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
 
 
+def identities(audit: Audit) -> Table:
+    """Every respondent as it was asked: weights, device, sampling, seed."""
+    seen: dict[str, dict[str, object]] = {}
+    for one in audit.audits:
+        for row in one.respondents:
+            identity = {
+                k: v for k, v in row.identity.items() if k not in ("kind", "max_tokens", "model") and v is not None
+            }
+            seen.setdefault(row.name, identity)
+    keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
+    rows = tuple((Text(name), *(Text(str(identity.get(key, DASH))) for key in keys)) for name, identity in seen.items())
+    return Table("Respondents as they were asked", ("Respondent", *(key.replace("_", " ") for key in keys)), rows)
+
+
 def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:
     if isinstance(data, dict):
         for key, value in data.items():
