@@ -12,11 +12,12 @@ from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.noise import noise_floor
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
 
 __all__ = [
     "ICC",
+    "Bounds",
     "Coefficient",
     "ItemAgreement",
     "icc",

@@ -10,21 +10,39 @@ Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_app
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """A confidence interval with how it was made."""
+
+    low: float
+    high: float
+    method: str
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A number with its interval, its sample size and its state.
+    """A number with its intervals, its sample size and its state.
 
     Parameters
     ----------
     value
         NaN unless `status` is `ok` or `not_informative`.
     low, high
-        The confidence interval; NaN where none exists.
+        The confidence interval over another sample of respondents (`model_population`); NaN where none exists.
     n
         How many respondents went in.
     level, method
         How the interval was made.
     status, reason
         `ok`, or why there is no number, in a sentence.
+    fixed
+        The interval for these respondents over another sample of items or seeds (`fixed_models`), where there is one.
+    se
+        The standard error on the scale of `value`; NaN where none is used.
+    raw
+        What the formula gave before it was cut to its range (a negative variance ratio); NaN where nothing was cut.
+    flags
+        Names of what a reader must know beside the number (`NEGATIVE_COMPONENT`).
     """
 
     value: float
@@ -35,6 +53,10 @@ class Coefficient:
     method: str = ""
     status: Status = "ok"
     reason: str = ""
+    fixed: Bounds | None = None
+    se: float = math.nan
+    raw: float = math.nan
+    flags: tuple[str, ...] = ()
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
