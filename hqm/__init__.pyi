@@ -24,6 +24,7 @@ from .errors import DataError as DataError
 from .errors import DesignError as DesignError
 from .errors import HQMError as HQMError
 from .errors import ImageError as ImageError
+from .errors import NoReply as NoReply
 from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
@@ -31,6 +32,11 @@ from .errors import UsageError as UsageError
 from .indicators import INDICATORS as INDICATORS
 from .indicators import compare as compare
 from .indicators import coverage as coverage
+from .judges.base import ROLES as ROLES
+from .judges.base import AskJudge as AskJudge
+from .judges.base import fill as fill
+from .judges.replies import Replies as Replies
+from .judges.replies import read_replies as read_replies
 from .metrics import ACCURACY as ACCURACY
 from .metrics import CHAIR as CHAIR
 from .metrics import YES_NO as YES_NO

@@ -16,9 +16,12 @@ from hqm.errors import DataError, UsageError
 from hqm.forms.build import build_parallel, is_negated
 from hqm.forms.options import render_options
 from hqm.items import read_items
+from hqm.judges.base import AskJudge, Prompts
+from hqm.judges.replies import Replies, read_replies
 from hqm.metrics import ACCURACY, YES_NO, Metric
 from hqm.parsers import Parser, parser
 from hqm.recorded import Recording, read_answers
+from hqm.records import read_text
 from hqm.rules import score_choice, score_short, score_yes_no, settle
 from hqm.types import Form, Item, Response, Verdict
 
@@ -41,9 +44,17 @@ class Benchmark:
         whose release and paper agree.
     reader
         The named reader of yes/no answers; the card's unless given.
+    mode
+        Which of several judge procedures; the first of `modes` unless given.
+    prompts
+        Whose words a judge is asked in: `hqm` (ours) or `official` (read from the release at run time).
+    home
+        The folder of the card, where our prompts lie.
     """
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
+    modes: ClassVar[tuple[str, ...]] = ()
+    """The named judge procedures, where a release knows several; `rule` among them asks nobody."""
 
     def __init__(
         self,
@@ -53,10 +64,18 @@ class Benchmark:
         images: Path | None = None,
         scoring: Scoring = "official",
         reader: str | None = None,
+        mode: str | None = None,
+        prompts: Prompts = "hqm",
+        home: Path | None = None,
     ) -> None:
         if scoring not in self.scorings:
             raise UsageError(f"{card.name} has no scoring {scoring!r}", remedy=f"It has {' and '.join(self.scorings)}.")
+        if mode is not None and mode not in self.modes:
+            known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
+            raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known)
         self.card, self.data, self.scoring = card, data, scoring
+        self.mode = mode or next(iter(self.modes), "")
+        self.prompts, self._home = prompts, home
         self.parser: Parser = parser(reader or card.scoring.parser)
         self._images = images
         self._made: tuple[Form, Form] | None = None
@@ -84,6 +103,45 @@ class Benchmark:
 
     def judges(self) -> Mapping[str, Any]:
         """Judges beside the rule that need nobody else: name -> function of item and response."""
+        return {}
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that the judge procedure asks for; empty where a rule scores."""
+        return ()
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """The verdict of the judge procedure on one answer; an unreadable reply is unscored, with its reason."""
+        return self.score(item, response)
+
+    async def judge_together(
+        self, item: Item, responses: Mapping[str, Response], ask: AskJudge
+    ) -> Mapping[str, Verdict]:
+        """The verdicts on all respondents' answers to one item, where they are judged in one call; else one by one."""
+        return {name: settle(await self.judge(item, response, ask), response) for name, response in responses.items()}
+
+    @property
+    def jointly(self) -> bool:
+        """Whether all respondents' answers to an item are judged in one call."""
+        return False
+
+    def official_prompt(self, name: str) -> str:
+        """The release's own prompt of this name, read from its files."""
+        raise DataError(f"the release of {self.name} has no prompt {name!r} in its files", remedy="Use --prompts hqm.")
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """Recorded replies of judges in the release's own format: item id -> role -> replies in the order asked.
+
+        By default HQM's format: records with `item`, `role` and `reply`, in the order asked.
+        """
+        return read_replies(path, form)
+
+    def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
+        """Metrics of the whole group from the metrics of its members (benchmark name -> metric -> value)."""
+        return {}
+
+    def groupings(self, item: Item) -> Mapping[str, str]:
+        """The groups an item is in (grouping -> group); a metric may first reduce within groups (`Metric.group`)."""
         return {}
 
     def subsets(self, item: Item) -> Sequence[str]:
@@ -115,6 +173,12 @@ class Benchmark:
     def images(self) -> Path:
         """The folder with the pictures."""
         return self._images or self.data / self.card.data.images
+
+    def prompt(self, name: str) -> str:
+        """The prompt template of this name: ours (`prompts/<name>.txt` beside the card) or the release's."""
+        if self.prompts == "official":
+            return self.official_prompt(name)
+        return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
 
     @property
     def label(self) -> str:
@@ -162,4 +226,6 @@ class Benchmark:
         """Score one answer; an error is never scored as an answer."""
         if response.state in ("error", "missing"):
             return Verdict.unscored(response.state, response.reason)
+        if self.roles:
+            return Verdict.unscored("missing", "no judge was asked")
         return settle(self.score(item, response), response)

@@ -37,6 +37,9 @@ class Metric:
         Whether it is a mean of 0/1 item scores, so that the noise floor of independent coin flips applies.
     about
         One sentence for a table's note.
+    group
+        A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
+        a figure counts as right when all its questions are. Empty for none.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Metric:
     subset: str = ""
     share: bool = False
     about: str = ""
+    group: str = ""
 
     def __call__(self, sums: Tally) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,7 +61,7 @@ class Metric:
 
     def within(self, subset: str) -> Metric:
         """The same metric on a subset of the items."""
-        return Metric(f"{subset}.{self.name}", self.of, self.better, subset, self.share, self.about)
+        return Metric(f"{subset}.{self.name}", self.of, self.better, subset, self.share, self.about, self.group)
 
 
 def ratio(top: Any, bottom: Any) -> Array:

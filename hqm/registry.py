@@ -20,6 +20,7 @@ from typing import Any
 from hqm.benchmark import Benchmark, Scoring
 from hqm.card import Card
 from hqm.errors import CardError, DataError, UsageError
+from hqm.judges.base import Prompts
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
@@ -68,6 +69,8 @@ def load(
     images: Path | None = None,
     scoring: Scoring = "official",
     parser: str | None = None,
+    mode: str | None = None,
+    prompts: Prompts = "hqm",
 ) -> Benchmark:
     """Make a benchmark.
 
@@ -77,7 +80,7 @@ def load(
         A known name, a folder with a `card.toml`, or a Python file.
     data
         The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
-    images, scoring, parser
+    images, scoring, parser, mode, prompts
         As in `Benchmark`.
 
     Raises
@@ -103,7 +106,8 @@ def load(
         made = _adapter(found)
     else:
         made, found, folder = _from_entry_point(name)
-    return made(found, _data_folder(found, folder, data), images=images, scoring=scoring, reader=parser)
+    where = _data_folder(found, folder, data)
+    return made(found, where, images=images, scoring=scoring, reader=parser, mode=mode, prompts=prompts, home=folder)
 
 
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
