@@ -74,7 +74,7 @@ def _default(field: Any) -> str:
 
 def _tables() -> Iterator[str]:
     yield "## Indicators\n\nThe name of an estimate is a family and a statistic, `test_retest.pearson`. The families:\n"
-    yield from (f"- `{family}`: the facet `{facet}` differs" for facet, family in FAMILIES.items())
+    yield from (f"- `{family}`: {what}" for family, what in FAMILIES.items())
     yield "\n| statistic | meaning |\n|---|---|"
     yield from (f"| `{name}` | {about} |" for name, about in INDICATORS.items())
     yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"

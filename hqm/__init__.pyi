@@ -35,6 +35,9 @@ from .indicators import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge
 from .judges.base import fill as fill
+from .judges.desk import JudgeDesk as JudgeDesk
+from .judges.panel import Panel as Panel
+from .judges.procedure import verdicts as verdicts
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
 from .metrics import ACCURACY as ACCURACY

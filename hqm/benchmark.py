@@ -185,6 +185,14 @@ class Benchmark:
         """Name, version and scoring, as a signature has them."""
         return f"{self.name}@{self.card.version}"
 
+    @property
+    def scorer(self) -> str:
+        """How an answer becomes a number, as a signature has it: scoring, and reader or judge procedure."""
+        judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
+        reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
+        inside = ",".join(filter(None, [reader, *judged]))
+        return f"{self.scoring}({inside})" if inside else self.scoring
+
     @cached_property
     def original(self) -> Form:
         """The original form, read once."""

@@ -1,4 +1,4 @@
-"""The command line: `hqm list · check · forms · plan · run · score · audit · report · export · import`."""
+"""The command line: `hqm list · fetch · check · forms · plan · run · score · audit · report · export · import`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,10 +19,12 @@ from hqm.options import (
     Data,
     DryRun,
     Images,
+    Mode,
     ParserOption,
     Part,
     PriceIn,
     PriceOut,
+    PromptsOption,
     Quiet,
     ScoringOption,
     StoreOption,
@@ -87,6 +89,30 @@ def check(benchmarks: Benchmarks, data: Data = None, images: Images = None, as_j
 
     found = [benchmark for name in benchmarks for benchmark in load_all(name, data=data, images=images)]
     show.findings(found, as_json)
+
+
+@app.command("fetch")
+def fetch_(
+    benchmarks: Annotated[list[str], typer.Argument(help="Names, or all.")],
+    data: Annotated[Path | None, typer.Option(help="The data root; HQM_DATA, else ./data, unless given.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A folder that has the files already, in place of the network.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Get the files of a release at their pinned revision, checked by checksum; say what must be done by hand."""
+    from hqm import show
+    from hqm.fetch import data_root, fetch
+    from hqm.progress import downloading
+    from hqm.registry import cards
+
+    found = cards(benchmarks)
+    with downloading(quiet or as_json) as progress:
+        results = {one: list(fetch(one, data_root(data), source=source, progress=progress)) for one in found}
+    show.fetched(results, as_json)
+    if any(file.state == "missing" and not file.optional for files in results.values() for file in files):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -195,16 +221,28 @@ def score(
     part: Part = None,
     scoring: ScoringOption = "official",
     parser: ParserOption = None,
+    judgements: Annotated[
+        Path | None, typer.Option(help="The judges' recorded raw replies, in the release's format or in HQM's.")
+    ] = None,
+    criterion: Annotated[
+        Path | None, typer.Option(help="People's labels on these answers: item, label (CSV or JSON lines).")
+    ] = None,
+    mode: Mode = None,
+    prompts: PromptsOption = "hqm",
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm import show
-    from hqm.registry import load
-    from hqm.scoring import score_file
+    from hqm.registry import groups, load, load_all
+    from hqm.scoring import score_file, score_group
 
-    loaded = load(benchmark, data=data, scoring=cast(Any, scoring), parser=parser)
-    show.file_score(score_file(loaded, answers, part), as_json)
+    settings: dict[str, Any] = {"data": data, "scoring": scoring, "parser": parser, "mode": mode, "prompts": prompts}
+    if benchmark in groups() and not part and not criterion:
+        found = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
+    else:
+        found = score_file(load(benchmark, **settings), answers, part, judgements=judgements, criterion=criterion)
+    show.file_score(found, as_json)
 
 
 @app.command()
@@ -306,6 +344,20 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
         )
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
+    return not outcome.failed and not outcome.errors and _judge(session, quiet)
+
+
+def _judge(session: Session, quiet: bool) -> bool:
+    """Put the answers to the judges, where the benchmark has any; whether every question was replied to."""
+    from hqm.progress import judging
+
+    if not session.wishes.judges or not any(benchmark.roles for benchmark in session.benchmarks):
+        return True
+    with judging(quiet) as progress:
+        outcome = session.judge(progress)
+    for name, error in outcome.failed:
+        print(f"hqm: the judge {name} was given up: {error}", file=sys.stderr)
+    print(f"judges asked {outcome.asked}, errors {outcome.errors}")
     return not outcome.failed and not outcome.errors
 
 

@@ -1,9 +1,11 @@
 """Indicators: what is estimated when two administrations differ in one facet, and what the items cover.
 
-    run differs      test_retest      how far the scores repeat with another seed
-    form differs     parallel_forms   how far they survive another wording
-    judge differs    criterion        how far they follow people (or the scene oracle)
-    sight differs    blindness        how far they survive without the picture
+    run differs      test_retest        how far the scores repeat with another seed
+    form differs     parallel_forms     how far they survive another wording
+    judge differs    criterion          how far they follow people (or the scene oracle)
+                     judge_consistency  how far the same judge, asked again about the same answers, says the same
+                     judge_agreement    how far another judging model says the same
+    sight differs    blindness          how far they survive without the picture
 
 Each function takes score matrices and gives estimates; the coefficients come from `hqm.psychometrics`.
 """
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from hqm.judges.panel import parse_judge
 from hqm.metrics import Array, Metric
 from hqm.psychometrics import Coefficient, icc, item_agreement, mean_shift, noise_floor, pearson
 from hqm.scores import ScoreMatrix, Sums, align
@@ -24,7 +27,17 @@ from hqm.signature import digest, sign
 from hqm.types import HALLUCINATION_TYPES, Estimate, Form, Interval, Status
 from hqm.version import __version__
 
-FAMILIES = {"run": "test_retest", "form": "parallel_forms", "judge": "criterion", "sight": "blindness"}
+FAMILIES: Mapping[str, str] = {
+    "test_retest": "the facet `run` differs",
+    "parallel_forms": "the facet `form` differs",
+    "criterion": "the facet `judge` differs: people, or an oracle that labels answers",
+    "judge_consistency": "the facet `judge` differs: the same judge asked again about the same answers",
+    "judge_agreement": "the facet `judge` differs: another model judged the same answers",
+    "blindness": "the facet `sight` differs",
+}
+"""What the name of an estimate begins with, and which administrations it compares."""
+
+_BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness"}
 
 INDICATORS: Mapping[str, str] = {
     "pearson": "Pearson's correlation of the respondents' scores, with Fisher's interval over respondents.",
@@ -70,7 +83,12 @@ class Comparison:
 
     @property
     def family(self) -> str:
-        return FAMILIES[self.facet]
+        if self.facet != "judge":
+            return _BY_FACET[self.facet]
+        if "faithful" in self.other.tallies:
+            return "criterion"
+        same = parse_judge(self.first.cell.judge)[0] == parse_judge(self.other.cell.judge)[0]
+        return "judge_consistency" if same else "judge_agreement"
 
     def scores(self) -> tuple[Array, Array]:
         """(respondents,) twice: both administrations' scores, the other oriented like the first."""
@@ -172,7 +190,7 @@ def _estimates(case: Comparison) -> Iterable[Estimate]:
     yield case.estimate("pearson", _informative(case, pearson(x, y)))
     if case.whole is not None:
         yield case.estimate("pearson_same_items", pearson(case.first.score(case.metric), y))
-    if case.facet != "judge":  # a human's share and a metric need not have one scale
+    if case.family != "criterion":  # a human's share and a metric need not have one scale
         yield case.estimate(
             "icc_a1", _informative(case, found.a1), sem=_number(found.sem_agreement), mdc95=_number(found.mdc95)
         )

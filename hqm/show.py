@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from hqm.audit import Audit
     from hqm.benchmark import Benchmark
+    from hqm.card import Card
     from hqm.estimate import Forecast
+    from hqm.fetch import Fetched
     from hqm.scoring import FileScore
     from hqm.types import Form
 
@@ -93,7 +95,7 @@ def _indicators() -> None:
     for name, about in INDICATORS.items():
         table.add_row(name, about)
     _print(table)
-    print("Families: " + ", ".join(f"{family} ({facet} differs)" for facet, family in FAMILIES.items()) + ", coverage")
+    print("Families: " + ", ".join(f"{family} ({what})" for family, what in FAMILIES.items()) + ", coverage")
 
 
 def findings(benchmarks: Sequence[Benchmark], as_json: bool) -> None:
@@ -232,19 +234,51 @@ def _whole(*numbers: int) -> list[str]:
     return [f"{number:,}" for number in numbers]
 
 
+def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
+    """`hqm fetch`."""
+    from hqm.fetch import summary
+
+    if as_json:
+        print_json([
+            {**summary(card), "fetched": [
+                {"path": str(f.path), "state": f.state, "size": f.size, "optional": f.optional, "how": f.how} for f in files
+            ]}
+            for card, files in results.items()
+        ])  # fmt: skip
+        return
+    for card, files in results.items():
+        if not files:
+            print(
+                f"{card.name}: nothing to fetch; {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
+            )
+            continue
+        about = summary(card)
+        print(f"{card.name} {about['revision']} ({card.licence}), {len(files)} files, {about['bytes'] / 1e6:.1f} MB")
+        for file in files:
+            note = " (optional)" if file.optional and file.state == "missing" else ""
+            print(
+                f"  {file.state:10} {file.path}{note}"
+                + (f"\n             {file.how}" if file.state == "missing" else "")
+            )
+        if about["images"]:
+            print(f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})")
+
+
 def file_score(found: FileScore, as_json: bool) -> None:
     """`hqm score`."""
     if as_json:
         print_json(found.to_dict())
         return
     part = f" {found.part}" if found.part else ""
-    reader = f", parser {found.parser}" if found.parser else ""
+    reader = f", parser {found.parser}" if found.parser else f", mode {found.mode}" if found.mode else ""
     states = ", ".join(f"{state} {n}" for state, n in found.states.items())
     print(
         f"{found.benchmark}{part}: {found.scoring} scoring{reader}, {found.n} items, {found.unscored} unscored ({states})"
     )
     for name, value in found.metrics.items():
         print(f"  {name:24} {'undefined' if value is None else repr(value)}")
+    for name, value in found.criterion.items():
+        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
     print(found.signature)
 
 
