@@ -176,6 +176,17 @@ class Session:
                         failed += [pair for pair in done.failed if pair[0] not in dict(failed)]
         return Judged(asked, errors, tuple(failed))
 
+    def pending_judgements(self) -> dict[str, int]:
+        """Judge -> how many questions about the answers stored so far it has not replied to."""
+        found: dict[str, int] = {}
+        for benchmark in self.benchmarks if self.wishes.judges else ():
+            for panel in self.panels(benchmark):
+                people = self.people(benchmark)
+                rows = self.desk.rows(benchmark, benchmark.original, people, 0)
+                count = panel.pending(benchmark.original, rows) if people else 0
+                found[panel.panel.label] = found.get(panel.panel.label, 0) + count
+        return found
+
     # --- what ---
 
     def brought(self, benchmark: Benchmark) -> list[Form]:

@@ -168,7 +168,12 @@ def _question(item: Any) -> str:
     return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
 
 
-def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tuple[int, int]], as_json: bool) -> None:
+def plan(
+    forecasts: Mapping[tuple[str, str], Forecast],
+    images: Mapping[str, tuple[int, int]],
+    as_json: bool,
+    judging: Mapping[str, int],
+) -> None:
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
@@ -181,7 +186,7 @@ def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tup
     totals["cost"] = sum(costs) if costs else None
     if as_json:
         rows = [{"respondent": who, "benchmark": what, **asdict(one)} for (who, what), one in forecasts.items()]
-        print_json({"plan": rows, "total": totals, "images": missing})
+        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
         return
     columns = (
         "respondent",
@@ -223,10 +228,17 @@ def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tup
     _print(table)
     if not all(one.measured for one in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
-    for name, found in missing.items():
-        if found["missing"]:
+    for judge, count in judging.items():
+        print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
+    missing_images(images)
+
+
+def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
+    """Say how many pictures are there, where some are not; printed before anything is asked."""
+    for name, (gone, all_) in missing.items():
+        if gone:
             print(
-                f"{name}: {found['missing']} of {found['of']} pictures are missing; their questions would come back as errors."
+                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
             )
 
 
