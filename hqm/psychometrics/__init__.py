@@ -8,22 +8,33 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
+from hqm.psychometrics.weights import stream
 
 __all__ = [
     "ICC",
     "Bounds",
     "Coefficient",
+    "Interval",
     "ItemAgreement",
+    "Replicates",
+    "Statistic",
+    "aggregate",
     "icc",
     "item_agreement",
     "jackknife_interval",
     "mean_shift",
     "noise_floor",
+    "pair_tallies",
     "pearson",
+    "pearson_of_sums",
+    "resample",
+    "stream",
 ]
