@@ -10,7 +10,24 @@ from __future__ import annotations
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.dif import (
+    MantelHaenszel,
+    Option,
+    OptionAnalysis,
+    item_functioning,
+    mantel_haenszel,
+    option_analysis,
+)
+from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.items import (
+    ItemAnalysis,
+    ItemStatistics,
+    LabelError,
+    LabelErrors,
+    item_analysis,
+    label_error_candidates,
+)
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.result import Bounds, Coefficient
@@ -22,16 +39,30 @@ __all__ = [
     "ICC",
     "Bounds",
     "Coefficient",
+    "Duplicates",
     "Interval",
     "ItemAgreement",
+    "ItemAnalysis",
+    "ItemStatistics",
+    "LabelError",
+    "LabelErrors",
+    "MantelHaenszel",
+    "Option",
+    "OptionAnalysis",
     "Replicates",
     "Statistic",
     "aggregate",
+    "duplicate_items",
     "icc",
     "item_agreement",
+    "item_analysis",
+    "item_functioning",
     "jackknife_interval",
+    "label_error_candidates",
+    "mantel_haenszel",
     "mean_shift",
     "noise_floor",
+    "option_analysis",
     "pair_tallies",
     "pearson",
     "pearson_of_sums",
