@@ -20,6 +20,7 @@ from hqm.psychometrics.dif import (
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
 from hqm.psychometrics.items import (
     ItemAnalysis,
     ItemStatistics,
@@ -30,6 +31,7 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
@@ -37,18 +39,22 @@ from hqm.psychometrics.weights import stream
 
 __all__ = [
     "ICC",
+    "Abilities",
     "Bounds",
     "Coefficient",
     "Duplicates",
     "Interval",
     "ItemAgreement",
     "ItemAnalysis",
+    "ItemResponseModel",
     "ItemStatistics",
     "LabelError",
     "LabelErrors",
     "MantelHaenszel",
     "Option",
     "OptionAnalysis",
+    "Rasch",
+    "RaschItem",
     "Replicates",
     "Statistic",
     "aggregate",
@@ -57,6 +63,7 @@ __all__ = [
     "item_agreement",
     "item_analysis",
     "item_functioning",
+    "item_response",
     "jackknife_interval",
     "label_error_candidates",
     "mantel_haenszel",
@@ -66,6 +73,7 @@ __all__ = [
     "pair_tallies",
     "pearson",
     "pearson_of_sums",
+    "rasch",
     "resample",
     "stream",
 ]
