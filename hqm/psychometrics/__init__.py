@@ -10,6 +10,7 @@ from __future__ import annotations
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
 from hqm.psychometrics.dif import (
     MantelHaenszel,
     Option,
@@ -20,6 +21,7 @@ from hqm.psychometrics.dif import (
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
 from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
 from hqm.psychometrics.items import (
     ItemAnalysis,
@@ -34,6 +36,7 @@ from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
 from hqm.psychometrics.weights import stream
 
@@ -42,7 +45,9 @@ __all__ = [
     "Abilities",
     "Bounds",
     "Coefficient",
+    "Coverage",
     "Duplicates",
+    "Grim",
     "Interval",
     "ItemAgreement",
     "ItemAnalysis",
@@ -57,13 +62,20 @@ __all__ = [
     "RaschItem",
     "Replicates",
     "Statistic",
+    "Subscore",
+    "TableCheck",
+    "TypeCoverage",
+    "Violation",
     "aggregate",
+    "check_table",
     "duplicate_items",
+    "grim",
     "icc",
     "item_agreement",
     "item_analysis",
     "item_functioning",
     "item_response",
+    "items_for_error",
     "jackknife_interval",
     "label_error_candidates",
     "mantel_haenszel",
@@ -73,7 +85,10 @@ __all__ = [
     "pair_tallies",
     "pearson",
     "pearson_of_sums",
+    "prmse",
     "rasch",
     "resample",
     "stream",
+    "subscore_value",
+    "type_coverage",
 ]
