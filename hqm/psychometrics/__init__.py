@@ -11,6 +11,7 @@ from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
+from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.dif import (
     MantelHaenszel,
     Option,
@@ -36,6 +37,7 @@ from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
 from hqm.psychometrics.weights import stream
@@ -43,10 +45,13 @@ from hqm.psychometrics.weights import stream
 __all__ = [
     "ICC",
     "Abilities",
+    "BlindType",
     "Bounds",
     "Coefficient",
     "Coverage",
+    "Cue",
     "Duplicates",
+    "Giveaway",
     "Grim",
     "Interval",
     "ItemAgreement",
@@ -55,18 +60,21 @@ __all__ = [
     "ItemStatistics",
     "LabelError",
     "LabelErrors",
+    "Leakage",
     "MantelHaenszel",
     "Option",
     "OptionAnalysis",
     "Rasch",
     "RaschItem",
     "Replicates",
+    "Solvability",
     "Statistic",
     "Subscore",
     "TableCheck",
     "TypeCoverage",
     "Violation",
     "aggregate",
+    "blind_solvability",
     "check_table",
     "duplicate_items",
     "grim",
@@ -78,6 +86,7 @@ __all__ = [
     "items_for_error",
     "jackknife_interval",
     "label_error_candidates",
+    "leakage_cues",
     "mantel_haenszel",
     "mean_shift",
     "noise_floor",
