@@ -8,8 +8,10 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
-from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
+from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.dif import (
@@ -21,6 +23,8 @@ from hqm.psychometrics.dif import (
     option_analysis,
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
+from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
+from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
 from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
@@ -33,10 +37,15 @@ from hqm.psychometrics.items import (
     label_error_candidates,
 )
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
+from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
 from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
@@ -45,12 +54,16 @@ from hqm.psychometrics.weights import stream
 __all__ = [
     "ICC",
     "Abilities",
+    "BlandAltman",
     "BlindType",
     "Bounds",
     "Coefficient",
+    "Concordance",
     "Coverage",
     "Cue",
     "Duplicates",
+    "Equivalence",
+    "GeneralizedRetest",
     "Giveaway",
     "Grim",
     "Interval",
@@ -58,25 +71,38 @@ __all__ = [
     "ItemAnalysis",
     "ItemResponseModel",
     "ItemStatistics",
+    "KendallW",
     "LabelError",
     "LabelErrors",
     "Leakage",
     "MantelHaenszel",
+    "MeasurementError",
     "Option",
     "OptionAnalysis",
+    "PairOrder",
+    "RankStability",
     "Rasch",
     "RaschItem",
     "Replicates",
+    "SignificanceTest",
     "Solvability",
+    "StandardErrors",
     "Statistic",
     "Subscore",
     "TableCheck",
+    "TopK",
     "TypeCoverage",
     "Violation",
     "aggregate",
+    "bias_test",
+    "bland_altman",
     "blind_solvability",
     "check_table",
+    "concordance",
+    "drift_test",
     "duplicate_items",
+    "equivalence",
+    "equivalence_margin",
     "grim",
     "icc",
     "item_agreement",
@@ -84,20 +110,33 @@ __all__ = [
     "item_functioning",
     "item_response",
     "items_for_error",
+    "items_needed",
     "jackknife_interval",
+    "kendall_tau_b",
+    "kendall_w",
     "label_error_candidates",
     "leakage_cues",
     "mantel_haenszel",
     "mean_shift",
+    "measurement_error",
     "noise_floor",
     "option_analysis",
+    "pair_order",
     "pair_tallies",
     "pearson",
     "pearson_of_sums",
     "prmse",
+    "rank_stability",
     "rasch",
     "resample",
+    "rho_g",
+    "rho_g_of_scores",
+    "spearman",
+    "spearman_brown",
+    "standard_errors",
+    "standardized_reliability",
     "stream",
     "subscore_value",
+    "top_k_overlap",
     "type_coverage",
 ]

@@ -46,9 +46,7 @@ class BlandAltman:
     reason: str = ""
 
 
-def bland_altman(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, multiplier: float = 1.96
-) -> BlandAltman:
+def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, multiplier: float = 1.96) -> BlandAltman:
     """The range in which the difference between two administrations of one respondent lies.
 
     A correlation says whether scores move together; the limits of agreement say by how many points they differ. They

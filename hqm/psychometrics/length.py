@@ -28,9 +28,7 @@ def spearman_brown(reliability: float, factor: float) -> float:
     return factor * reliability / below if below > 0 else math.nan
 
 
-def standardized_reliability(
-    reliability: Coefficient | float, n_items: int, n_standard: int = 1000
-) -> Coefficient:
+def standardized_reliability(reliability: Coefficient | float, n_items: int, n_standard: int = 1000) -> Coefficient:
     """A reliability brought to a common number of items, so that benchmarks of different length can be compared.
 
     Long benchmarks repeat better merely because they are long: 4,000 items of the quality of MMHal's 96 would reach the
