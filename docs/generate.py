@@ -22,7 +22,7 @@ from hqm import errors
 from hqm import types as values
 from hqm.card import Card
 from hqm.cli import app
-from hqm.indicators import FAMILIES, INDICATORS
+from hqm.indicators.catalogue import FAMILIES, INDICATORS
 from hqm.parsers import PARSERS
 from hqm.registry import card, names
 

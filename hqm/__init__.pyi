@@ -29,9 +29,9 @@ from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
-from .indicators import INDICATORS as INDICATORS
-from .indicators import compare as compare
-from .indicators import coverage as coverage
+from .indicators.catalogue import INDICATORS as INDICATORS
+from .indicators.compare import compare as compare
+from .indicators.types import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge
 from .judges.base import fill as fill

@@ -7,7 +7,7 @@ and every other one in the store that differs from it in exactly one facet, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from hqm.check import Finding, check_form
 from hqm.errors import DataError, DesignError
 from hqm.forms.build import count_rules
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
+from hqm.indicators.compare import compare_runs
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
@@ -189,18 +190,36 @@ def audit(
     matrices = {cell: _matrix(benchmark, desk, judges, cell, all_forms[cell.form], people) for cell in cells}
     first = matrices[reference]
     judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
-    estimates: list[Estimate] = []
-    for metric in audited:
-        for cell, other in matrices.items():
-            differing = reference.differing(cell)
-            if len(differing) == 1:
-                protocol = _protocol(benchmark, all_forms, reference, cell)
-                drawn = differing[0] == "run" and _without_chance(people, first, other)
-                estimates += compare(differing[0], first, other, metric, protocol, deterministic=drawn)
-        for other in judged:
-            protocol = _protocol(benchmark, all_forms, reference, other.cell)
-            estimates += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
+    estimates = list(_estimates(benchmark, all_forms, reference, matrices, judged, audited, people))
     return _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
+
+
+def _estimates(
+    benchmark: Benchmark,
+    forms: Mapping[str, Form],
+    reference: Cell,
+    matrices: Mapping[Cell, ScoreMatrix],
+    judged: Sequence[ScoreMatrix],
+    audited: Sequence[Metric],
+    people: Sequence[StoredRespondent],
+) -> Iterator[Estimate]:
+    """Compare the reference with every administration that differs from it in one facet."""
+    first = matrices[reference]
+    others = {cell: reference.differing(cell) for cell in matrices}
+    runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
+    drawn = len(runs) > 1 and all(_without_chance(people, first, run) for run in runs[1:])
+    for metric in audited:
+        protocol = _protocol(benchmark, forms, reference, reference)
+        yield from compare_runs(runs, metric, protocol, deterministic=drawn)
+        for cell, facets in others.items():
+            if len(facets) != 1:
+                continue
+            protocol = _protocol(benchmark, forms, reference, cell)
+            same = facets[0] == "run" and _without_chance(people, first, matrices[cell])
+            yield from compare(facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same)
+        for other in judged:
+            protocol = _protocol(benchmark, forms, reference, other.cell)
+            yield from compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
 
 
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[JudgeDesk]) -> list[Cell]:

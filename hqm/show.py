@@ -89,7 +89,7 @@ def _parsers() -> None:
 
 
 def _indicators() -> None:
-    from hqm.indicators import FAMILIES, INDICATORS
+    from hqm.indicators.catalogue import FAMILIES, INDICATORS
 
     table = _table("", "statistic", "what")
     for name, about in INDICATORS.items():

@@ -133,7 +133,7 @@ class Case:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
         return self.metric.share and not self.metric.group
 
-    def estimate(self, statistic: str, found: Coefficient, *, method: str = "", flags: Sequence[str] = (), **detail: Any) -> Estimate:
+    def estimate(self, statistic: str, found: Coefficient, /, *, flags: Sequence[str] = (), **detail: Any) -> Estimate:
         """A coefficient as a signed estimate."""
         intervals = []
         if found.fixed is not None and math.isfinite(found.fixed.low):
@@ -168,7 +168,7 @@ class Case:
             n_items=self.n_items,
             unscored=unscored,
             flags=tuple(dict.fromkeys(carried)),
-            signature=self._signature(statistic, method or found.method),
+            signature=self._signature(statistic, found.method),
             detail=detail,
         )
 
@@ -236,9 +236,7 @@ def item_scores(matrix: ScoreMatrix, metric: Metric) -> Array:
     return np.where(matrix.scored, metric(Sums(matrix.tallies, *matrix.values.shape)), np.nan)
 
 
-def left_out(
-    matrix: ScoreMatrix, metric: Metric, mask: np.ndarray[Any, Any], clusters: np.ndarray[Any, Any]
-) -> Array:
+def left_out(matrix: ScoreMatrix, metric: Metric, mask: np.ndarray[Any, Any], clusters: np.ndarray[Any, Any]) -> Array:
     """(respondents, clusters): the metric with each cluster of items left out."""
     count = int(clusters.max()) + 1 if len(clusters) else 0
     order = np.argsort(clusters, kind="stable")

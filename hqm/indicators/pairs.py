@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def _limits(one: Case) -> Estimate:
     found = bland_altman(*one.scores)
     if found.status != "ok":
         return one.estimate("limits_of_agreement", Coefficient.absent(found.status, found.reason, len(one.respondents)))
-    detail = {
+    detail: dict[str, Any] = {
         "deviation": number(found.deviation),
         "lower": [number(v) for v in (found.lower.value, found.lower.low, found.lower.high)],
         "upper": [number(v) for v in (found.upper.value, found.upper.low, found.upper.high)],
@@ -80,7 +81,7 @@ def items_agree(one: Case) -> Estimate:
         name: {"agreement": number(a), "kappa": number(k)}
         for name, a, k in zip(one.respondents, found.agreement, found.kappa, strict=False)
     }
-    detail = {"worst": number(found.worst), "mean_kappa": number(found.mean_kappa), "by_respondent": by}
+    detail: dict[str, Any] = {"worst": number(found.worst), "mean_kappa": number(found.mean_kappa), "by_respondent": by}
     return one.estimate("item_agreement", informative(one, value), **detail)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,9 @@ def retest(one: Case, seed: int = 0) -> Iterable[Estimate]:
     yield one.estimate("gain", _gain(one, found.rho, floor))
     length = standardized_reliability(found.rho, one.n_items, LENGTH)
     yield one.estimate("rho_g_1000", informative(one, length), length=LENGTH)
-    yield one.estimate("drift", _p_value(drift.p, drift.status, drift.reason, drift.n), statistic=number(drift.statistic))
+    yield one.estimate(
+        "drift", _p_value(drift.p, drift.status, drift.reason, drift.n), statistic=number(drift.statistic)
+    )
     n = len(one.respondents)
     ok = found.rho.status == "ok"
     yield one.estimate("sem", _derived(found.sem_run, found.rho, n), by_respondent=by)
@@ -64,7 +67,9 @@ def retest(one: Case, seed: int = 0) -> Iterable[Estimate]:
 
 def _derived(value: float, source: Coefficient, n: int) -> Coefficient:
     if source.status not in ("ok", "not_informative") or not np.isfinite(value):
-        return Coefficient.absent(source.status if source.status != "ok" else "degenerate", source.reason or "no noise", n)
+        return Coefficient.absent(
+            source.status if source.status != "ok" else "degenerate", source.reason or "no noise", n
+        )
     return Coefficient(value, n=n, status=source.status, reason=source.reason)
 
 
@@ -101,17 +106,24 @@ def _ranks(one: Case, found: GeneralizedRetest, ok: bool, seed: int) -> Iterable
         higher_is_better=one.metric.better != "lower",
     )  # fmt: skip
 
-    def told(value: float, **detail: object) -> tuple[Coefficient, dict[str, object]]:
+    def told(value: float, **detail: Any) -> tuple[Coefficient, dict[str, Any]]:
         if ranks.status != "ok" or not np.isfinite(value):
-            return Coefficient.absent(ranks.status if ranks.status != "ok" else "degenerate", ranks.reason or "undefined", n), {}
+            return Coefficient.absent(
+                ranks.status if ranks.status != "ok" else "degenerate", ranks.reason or "undefined", n
+            ), {}
         return Coefficient(value, n=n), detail
 
     top = {one_k.k: one_k for one_k in ranks.top}
     three = top.get(3)
-    rows = [{"k": t.k, "overlap": number(t.overlap), "same_set": number(t.same_set), "chance": number(t.chance)} for t in ranks.top]
+    rows = [
+        {"k": t.k, "overlap": number(t.overlap), "same_set": number(t.same_set), "chance": number(t.chance)}
+        for t in ranks.top
+    ]
     for name, (value, detail) in {
         "same_winner": told(ranks.same_winner),
-        "top_k": told(three.overlap if three else float("nan"), k=3, chance=number(three.chance) if three else None, rows=rows),
+        "top_k": told(
+            three.overlap if three else float("nan"), k=3, chance=number(three.chance) if three else None, rows=rows
+        ),
         "pair_flip": told(ranks.mean_flip, adjacent=number(ranks.adjacent_flip), top5=number(ranks.top5_flip)),
         "expected_tau": told(ranks.expected_tau, to_truth=number(ranks.tau_to_truth)),
     }.items():

@@ -23,6 +23,13 @@ from hqm.psychometrics.dif import (
     option_analysis,
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
+from hqm.psychometrics.form_effect import (
+    FormReliability,
+    ShiftHeterogeneity,
+    form_reliability,
+    shift_heterogeneity,
+    shift_heterogeneity_of_scores,
+)
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
 from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
@@ -37,16 +44,35 @@ from hqm.psychometrics.items import (
     label_error_candidates,
 )
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.position import (
+    CircularAccuracy,
+    PositionBias,
+    circular_accuracy,
+    position_bias,
+    recall_deviation,
+)
 from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
 from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
+from hqm.psychometrics.response_bias import (
+    BalancedScore,
+    PairCoherence,
+    ResponseBias,
+    acquiescence,
+    balanced_score,
+    pair_coherence,
+    yes_excess,
+)
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
+from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
 from hqm.psychometrics.weights import stream
@@ -54,15 +80,18 @@ from hqm.psychometrics.weights import stream
 __all__ = [
     "ICC",
     "Abilities",
+    "BalancedScore",
     "BlandAltman",
     "BlindType",
     "Bounds",
+    "CircularAccuracy",
     "Coefficient",
     "Concordance",
     "Coverage",
     "Cue",
     "Duplicates",
     "Equivalence",
+    "FormReliability",
     "GeneralizedRetest",
     "Giveaway",
     "Grim",
@@ -71,19 +100,26 @@ __all__ = [
     "ItemAnalysis",
     "ItemResponseModel",
     "ItemStatistics",
+    "JudgeNoise",
     "KendallW",
     "LabelError",
     "LabelErrors",
     "Leakage",
+    "LengthElasticity",
     "MantelHaenszel",
     "MeasurementError",
     "Option",
     "OptionAnalysis",
+    "PairCoherence",
     "PairOrder",
+    "PositionBias",
     "RankStability",
     "Rasch",
     "RaschItem",
     "Replicates",
+    "ResponseBias",
+    "ShiftHeterogeneity",
+    "SignalDetection",
     "SignificanceTest",
     "Solvability",
     "StandardErrors",
@@ -93,16 +129,20 @@ __all__ = [
     "TopK",
     "TypeCoverage",
     "Violation",
+    "acquiescence",
     "aggregate",
+    "balanced_score",
     "bias_test",
     "bland_altman",
     "blind_solvability",
     "check_table",
+    "circular_accuracy",
     "concordance",
     "drift_test",
     "duplicate_items",
     "equivalence",
     "equivalence_margin",
+    "form_reliability",
     "grim",
     "icc",
     "item_agreement",
@@ -112,25 +152,36 @@ __all__ = [
     "items_for_error",
     "items_needed",
     "jackknife_interval",
+    "judge_share",
+    "judge_share_from_correlations",
     "kendall_tau_b",
     "kendall_w",
     "label_error_candidates",
     "leakage_cues",
+    "length_elasticity",
+    "length_shift",
     "mantel_haenszel",
     "mean_shift",
     "measurement_error",
     "noise_floor",
     "option_analysis",
+    "pair_coherence",
     "pair_order",
     "pair_tallies",
     "pearson",
     "pearson_of_sums",
+    "position_bias",
     "prmse",
     "rank_stability",
     "rasch",
+    "recall_deviation",
     "resample",
     "rho_g",
     "rho_g_of_scores",
+    "shift_heterogeneity",
+    "shift_heterogeneity_of_scores",
+    "signal_detection",
+    "signal_detection_from_rates",
     "spearman",
     "spearman_brown",
     "standard_errors",
@@ -139,4 +190,5 @@ __all__ = [
     "subscore_value",
     "top_k_overlap",
     "type_coverage",
+    "yes_excess",
 ]
