@@ -8,22 +8,54 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.families import (
+    FamilyDependence,
+    Influence,
+    RangeRestriction,
+    family_dependence,
+    leave_one_out,
+    range_restriction,
+)
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.omega import minres_loadings, omega_t
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
 
 __all__ = [
     "ICC",
+    "Alpha",
     "Bounds",
     "Coefficient",
+    "FamilyDependence",
+    "Influence",
     "ItemAgreement",
+    "ItemRest",
+    "RangeRestriction",
+    "SplitHalf",
+    "benjamini_hochberg",
+    "cronbach_alpha",
+    "family_dependence",
+    "holm",
     "icc",
     "item_agreement",
+    "item_rest",
     "jackknife_interval",
+    "kr21",
+    "lambda2",
+    "lambda6",
+    "leave_one_out",
     "mean_shift",
+    "minres_loadings",
     "noise_floor",
+    "omega_t",
     "pearson",
+    "range_restriction",
+    "split_half",
+    "stratified_alpha",
 ]
