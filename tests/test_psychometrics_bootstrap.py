@@ -200,6 +200,17 @@ def test_respondents_and_families_give_the_population_interval() -> None:
     assert (family.low, family.high) == pytest.approx((found.low, found.high), abs=1e-9)
 
 
+def test_nine_respondents_have_no_population_interval() -> None:
+    x = np.arange(9.0)
+    drawn = psy.resample(
+        psy.pair_tallies(x, x**2), {"r": psy.Statistic(psy.pearson_of_sums)}, rng=psy.stream(0, "r"), unit="respondents"
+    )
+    found = drawn.interval("r")
+    assert found.status == "insufficient"
+    assert found.value == pytest.approx(stats.pearsonr(x, x**2).statistic)
+    assert math.isnan(found.low)
+
+
 def test_coverage_of_a_rate_is_nominal() -> None:
     """300 samples of 120 clustered items; 95% intervals cover between 91 and 98.5% of the time."""
     rng = np.random.default_rng(13)

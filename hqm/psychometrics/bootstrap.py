@@ -50,7 +50,7 @@ class Interval:
     Parameters
     ----------
     value
-        The statistic of the data; NaN unless `status` is `ok` or `not_informative`.
+        The statistic of the data; NaN where it does not exist or is refused, kept where only the interval is missing.
     low, high
         Ends of the interval; NaN where none exists.
     se, bias
@@ -324,6 +324,9 @@ def _interval(
         return without("not_applicable", REFUSAL)
     if clusters < 2:
         return without("insufficient", f"a bootstrap needs 2 clusters, there are {clusters}", value)
+    if unit == "respondents" and clusters < 10:
+        reason = f"an interval over respondents needs 10 independent ones, there are {clusters}"
+        return without("insufficient", reason, value)
     if not math.isfinite(value):
         return without("degenerate", "the statistic divides by zero or has no value for these data")
     known = values[np.isfinite(values)]
