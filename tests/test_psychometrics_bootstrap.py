@@ -1,6 +1,9 @@
 """The bootstrap against scipy and against theory; what it refuses, and that it repeats."""
 
 import math
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -87,6 +90,25 @@ def test_it_repeats_bit_for_bit_and_alone(seed: int, clusters: int, size: int) -
     if 0 < table[:, 0].sum() < table[:, 1].sum():
         renamed = psy.resample(table, {"rate": RATE}, rng=psy.stream(seed, "rank"), replicates=50)
         assert (alone.values["rate"] != renamed.values["rate"]).any()
+
+
+def test_another_process_with_other_threads_gives_the_same_bits() -> None:
+    """The draws of a name do not depend on who computes them."""
+    code = (
+        "import hashlib, numpy as np; from hqm import psychometrics as psy;"
+        "x = np.arange(3000) % 7 / 7; t = np.stack([x > .5, np.ones(3000)], 1).astype(float);"
+        "s = psy.Statistic(lambda t: t[:, 0] / t[:, 1]);"
+        "d = psy.resample(t, {'r': s}, rng=psy.stream(3, 'r'), replicates=1500);"
+        "print(hashlib.sha256(d.values['r'].tobytes()).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
+        ).stdout
+        for threads in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 100))
