@@ -39,7 +39,7 @@ from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.shift import mean_shift
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
-from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
+from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
 from hqm.psychometrics.weights import stream
 
 __all__ = [
@@ -99,5 +99,6 @@ __all__ = [
     "resample",
     "stream",
     "subscore_value",
+    "tally_statistic",
     "type_coverage",
 ]

@@ -134,8 +134,7 @@ class Replicates:
         Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association, 82,
         171-185.
         """
-        if name not in self.values:
-            raise ValueError(f"no statistic {name!r}; there are {', '.join(self.values)}")
+        self._known(name)
         return _interval(
             float(self.estimates[name][index]),
             self.values[name][:, index],
@@ -151,8 +150,13 @@ class Replicates:
         self, name: str, *, level: float = 0.95, method: Literal["bca", "percentile"] = "bca"
     ) -> tuple[Interval, ...]:
         """The interval of every value of a statistic, in order."""
-        count = len(self.estimates[name]) if name in self.estimates else 1
+        self._known(name)
+        count = len(self.estimates[name])
         return tuple(self.interval(name, i, level=level, method=method) for i in range(count))
+
+    def _known(self, name: str) -> None:
+        if name not in self.values:
+            raise ValueError(f"no statistic {name!r}; there are {', '.join(self.values)}")
 
     def difference(self, first: str, second: str, index: int = 0, *, level: float = 0.95) -> Interval:
         """The BCa interval of first minus second, paired: both were computed on the same draws.
@@ -160,6 +164,8 @@ class Replicates:
         Refused (`not_applicable`) when either is a reliability and items were drawn, and when one was drawn by its
         limit law and the other was not.
         """
+        self._known(first)
+        self._known(second)
         if self.draws[first] != self.draws[second]:
             reason = f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not the same draws"
             return Interval(math.nan, level=level, unit=self.unit, status="not_applicable", reason=reason)

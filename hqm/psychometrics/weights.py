@@ -99,6 +99,8 @@ def _product(tallies: Array) -> Callable[[npt.NDArray[np.float32]], Array]:
 def _square_root(tallies: Array) -> Array:
     """A matrix whose square is the covariance of the sum of a resample."""
     count = len(tallies)
+    if count < 2:
+        return np.zeros((tallies.shape[1], tallies.shape[1]))
     centred = tallies - tallies.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred * (count / (count - 1)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
