@@ -1,7 +1,12 @@
 """The bootstrap against scipy and against theory; what it refuses, and that it repeats."""
 
 import math
+import os
+import subprocess
+import sys
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,6 +94,25 @@ def test_it_repeats_bit_for_bit_and_alone(seed: int, clusters: int, size: int) -
         assert (alone.values["rate"] != renamed.values["rate"]).any()
 
 
+def test_another_process_with_other_threads_gives_the_same_bits() -> None:
+    """The draws of a name do not depend on who computes them."""
+    code = (
+        "import hashlib, numpy as np; from hqm import psychometrics as psy;"
+        "x = np.arange(3000) % 7 / 7; t = np.stack([x > .5, np.ones(3000)], 1).astype(float);"
+        "s = psy.Statistic(lambda t: t[:, 0] / t[:, 1]);"
+        "d = psy.resample(t, {'r': s}, rng=psy.stream(3, 'r'), replicates=1500);"
+        "print(hashlib.sha256(d.values['r'].tobytes()).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env={**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
+        ).stdout
+        for threads in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
 @given(st.integers(0, 1000), st.floats(0.01, 100))
 @settings(max_examples=20, deadline=None)
 def test_units_do_not_matter(seed: int, scale: float) -> None:
@@ -125,6 +149,26 @@ def test_common_random_numbers_pair_the_difference() -> None:
     paired, direct = drawn.difference("a", "b"), drawn.interval("d")
     assert (paired.value, paired.low, paired.high) == pytest.approx((direct.value, direct.low, direct.high), abs=1e-12)
     assert paired.se < drawn.interval("a").se / 5
+
+
+def test_a_metric_of_named_tallies_agrees_with_the_jackknife() -> None:
+    """F1, a ratio of sums that no mean of items gives: bootstrap and jackknife have the same standard error."""
+    rng = np.random.default_rng(21)
+    said, true = rng.random(900) < 0.5, rng.random(900) < 0.6
+    tallies = {"hit": said & true, "wrong": said & ~true, "missed": ~said & true}
+    table = psy.aggregate(np.stack(list(tallies.values()), 1), np.arange(900) // 3)
+
+    def f1(t: Mapping[str, Any]) -> Any:
+        return 2 * t["hit"] / (2 * t["hit"] + t["wrong"] + t["missed"])
+
+    statistic = psy.tally_statistic(f1, list(tallies), smooth=True)
+    rival = psy.jackknife_interval({k: v.astype(float) for k, v in tallies.items()}, np.arange(900) // 3, f1)
+    for draw in ("poisson", "gaussian", "multinomial"):
+        found = psy.resample(table, {"f1": statistic}, rng=psy.stream(0, "f1"), draw=draw).interval("f1")  # type: ignore[arg-type]
+        assert found.value == pytest.approx(rival.value)
+        assert found.se == pytest.approx((rival.high - rival.low) / 2 / stats.norm.ppf(0.975), rel=0.03)
+    with pytest.raises(ValueError, match="names"):
+        psy.resample(table[:, :2], {"f1": statistic}, rng=psy.stream(0, "f1"))
 
 
 def test_strata_are_drawn_within() -> None:
@@ -198,6 +242,35 @@ def test_respondents_and_families_give_the_population_interval() -> None:
     twice = psy.aggregate(np.concatenate([pairs, pairs]), np.tile(np.arange(40), 2))
     family = psy.resample(twice, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
     assert (family.low, family.high) == pytest.approx((found.low, found.high), abs=1e-9)
+
+
+def test_a_stratum_of_one_cluster_is_fixed() -> None:
+    table = np.concatenate([answers(1, 250), [[5.0, 10]]])
+    for draw in ("poisson", "multinomial", "gaussian"):
+        found = psy.resample(
+            table, {"r": RATE}, rng=psy.stream(0, "r"), strata=[0] * 250 + [1], draw=draw, replicates=500  # type: ignore[arg-type]
+        ).interval("r")  # fmt: skip
+        assert found.status == "ok"
+        assert ("UNDEFINED" in found.flags) == (draw == "poisson")
+
+
+def test_different_draws_are_not_paired() -> None:
+    drawn = psy.resample(answers(2, 300), {"a": RATE, "b": SMOOTH_RATE}, rng=psy.stream(0, "r"), replicates=50)
+    assert drawn.draws == {"a": "poisson", "b": "gaussian"}
+    assert drawn.difference("a", "b").status == "not_applicable"
+    with pytest.raises(ValueError, match="no statistic"):
+        drawn.difference("a", "c")
+
+
+def test_nine_respondents_have_no_population_interval() -> None:
+    x = np.arange(9.0)
+    drawn = psy.resample(
+        psy.pair_tallies(x, x**2), {"r": psy.Statistic(psy.pearson_of_sums)}, rng=psy.stream(0, "r"), unit="respondents"
+    )
+    found = drawn.interval("r")
+    assert found.status == "insufficient"
+    assert found.value == pytest.approx(stats.pearsonr(x, x**2).statistic)
+    assert math.isnan(found.low)
 
 
 def test_coverage_of_a_rate_is_nominal() -> None:

@@ -258,3 +258,8 @@ def test_relatives_count_less() -> None:
         assert a.item_rest == b.item_rest
         assert a.p <= b.p
         assert b.low <= a.low
+    x = rasch(1, 120, 60)
+    x[:, 3] = 1 - x[:, 3]
+    found = psy.label_error_candidates(x, rng=np.random.default_rng(0))
+    assert [error.item for error in found.candidates] == [3]
+    assert psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=4).candidates == ()

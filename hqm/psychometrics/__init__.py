@@ -86,7 +86,7 @@ from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvabil
 from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
 from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
-from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums
+from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
 from hqm.psychometrics.weights import stream
 
 __all__ = [
@@ -220,6 +220,7 @@ __all__ = [
     "stratified_alpha",
     "stream",
     "subscore_value",
+    "tally_statistic",
     "top_k_overlap",
     "type_coverage",
     "yes_excess",

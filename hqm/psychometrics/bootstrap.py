@@ -50,7 +50,7 @@ class Interval:
     Parameters
     ----------
     value
-        The statistic of the data; NaN unless `status` is `ok` or `not_informative`.
+        The statistic of the data; NaN where it does not exist or is refused, kept where only the interval is missing.
     low, high
         Ends of the interval; NaN where none exists.
     se, bias
@@ -134,8 +134,7 @@ class Replicates:
         Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association, 82,
         171-185.
         """
-        if name not in self.values:
-            raise ValueError(f"no statistic {name!r}; there are {', '.join(self.values)}")
+        self._known(name)
         return _interval(
             float(self.estimates[name][index]),
             self.values[name][:, index],
@@ -151,8 +150,13 @@ class Replicates:
         self, name: str, *, level: float = 0.95, method: Literal["bca", "percentile"] = "bca"
     ) -> tuple[Interval, ...]:
         """The interval of every value of a statistic, in order."""
-        count = len(self.estimates[name]) if name in self.estimates else 1
+        self._known(name)
+        count = len(self.estimates[name])
         return tuple(self.interval(name, i, level=level, method=method) for i in range(count))
+
+    def _known(self, name: str) -> None:
+        if name not in self.values:
+            raise ValueError(f"no statistic {name!r}; there are {', '.join(self.values)}")
 
     def difference(self, first: str, second: str, index: int = 0, *, level: float = 0.95) -> Interval:
         """The BCa interval of first minus second, paired: both were computed on the same draws.
@@ -160,6 +164,8 @@ class Replicates:
         Refused (`not_applicable`) when either is a reliability and items were drawn, and when one was drawn by its
         limit law and the other was not.
         """
+        self._known(first)
+        self._known(second)
         if self.draws[first] != self.draws[second]:
             reason = f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not the same draws"
             return Interval(math.nan, level=level, unit=self.unit, status="not_applicable", reason=reason)
@@ -324,6 +330,9 @@ def _interval(
         return without("not_applicable", REFUSAL)
     if clusters < 2:
         return without("insufficient", f"a bootstrap needs 2 clusters, there are {clusters}", value)
+    if unit == "respondents" and clusters < 10:
+        reason = f"an interval over respondents needs 10 independent ones, there are {clusters}"
+        return without("insufficient", reason, value)
     if not math.isfinite(value):
         return without("degenerate", "the statistic divides by zero or has no value for these data")
     known = values[np.isfinite(values)]

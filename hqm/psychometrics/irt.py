@@ -45,7 +45,8 @@ class ItemResponseModel:
         Numbers of the items without variance.
     flags
         `FEW_RESPONDENTS`: fewer than 200, the slopes are what the priors make of noise. `NOT_IDENTIFIED`: fewer than 30, fitted
-        only because the gate was lifted. `NOT_CONVERGED`.
+        only because the gate was lifted. `UNBOUNDED`: a slope above 10, an item that passes or fails like a step; how steep the
+        data do not say. `NOT_CONVERGED`.
     """
 
     model: Model
@@ -96,11 +97,11 @@ class ItemResponseModel:
         ValueError
             Another number of items.
         """
+        if self.status != "ok":
+            return Abilities((), (), self.status, self.reason)
         x = np.asarray(scores, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != len(self.slope):
             raise ValueError(f"scores of the model's {len(self.slope)} items are needed, got shape {x.shape}")
-        if self.status != "ok":
-            return Abilities((), (), self.status, self.reason)
         a, d = np.asarray(self.slope), np.asarray(self.intercept)
         usable = np.isfinite(x) & np.isfinite(a)
         filled = np.where(usable, x, 0.0)
@@ -184,6 +185,8 @@ def item_response(
     flags = ["NOT_IDENTIFIED"] if size < LEAST[model] else []
     if model == "2pl with priors" and size < LEAST["2pl"]:
         flags.append("FEW_RESPONDENTS")
+    if float(np.abs(found.slope).max()) > 10:
+        flags.append("UNBOUNDED")
     if not found.converged:
         flags.append("NOT_CONVERGED")
     if model == "rasch" and found.slope[0] < 1e-3:

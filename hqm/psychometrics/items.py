@@ -238,7 +238,12 @@ class LabelErrors:
 
 
 def label_error_candidates(
-    scores: npt.ArrayLike, *, rng: np.random.Generator, alpha: float = 0.05, permutations: int = 9999
+    scores: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    alpha: float = 0.05,
+    permutations: int = 9999,
+    n_eff: float | None = None,
 ) -> LabelErrors:
     """Items that strong respondents fail and weak ones pass.
 
@@ -256,6 +261,8 @@ def label_error_candidates(
         False discovery rate, and level of the permutation test.
     permutations
         Random assignments for each candidate.
+    n_eff
+        The number of independent respondents, where some are relatives; Student's test uses it, the permutation does not.
 
     Returns
     -------
@@ -283,7 +290,7 @@ def label_error_candidates(
         return LabelErrors((), 0, alpha, permutations, "insufficient", reason)
     rest = _rest(x)
     r, n = _correlations(x, rest)
-    both_sides = _two_sided(r, n)
+    both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
     q = false_discovery_q(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
     found = []
     for i in np.flatnonzero(q < alpha):

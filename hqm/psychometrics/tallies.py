@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
+from hqm.psychometrics.bootstrap import Statistic
 
 Array = npt.NDArray[np.float64]
 
@@ -40,6 +45,38 @@ def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     sums = np.zeros((len(found), table.shape[1]))
     np.add.at(sums, number, table)
     return sums
+
+
+def tally_statistic(
+    metric: Callable[[Mapping[str, Any]], Any], names: Sequence[str], *, smooth: bool = False
+) -> Statistic:
+    """A metric of named tallies as a statistic of a bootstrap: the function that gives the score gives the replicates.
+
+    Parameters
+    ----------
+    metric
+        Sums by name -> value, on numbers and on arrays alike.
+    names
+        The names of the columns, in order.
+    smooth
+        Whether the metric is differentiable (ratios and their means are).
+
+    Examples
+    --------
+    F1 of 90 answers, 30 right and 10 wrong among those that say "no", 10 missed:
+
+    >>> f1 = tally_statistic(lambda t: 2 * t["hit"] / (2 * t["hit"] + t["wrong"] + t["missed"]), ["hit", "wrong", "missed"])
+    >>> float(f1.function(np.array([[30.0, 10.0, 10.0]]))[0])
+    0.75
+    """
+    columns = tuple(names)
+
+    def function(sums: Array) -> npt.ArrayLike:
+        if sums.shape[1] != len(columns):
+            raise ValueError(f"{sums.shape[1]} columns have {len(columns)} names")
+        return np.asarray(metric({name: sums[:, i] for i, name in enumerate(columns)}), dtype=np.float64)
+
+    return Statistic(function, smooth)
 
 
 def pair_tallies(x: npt.ArrayLike, y: npt.ArrayLike) -> Array:

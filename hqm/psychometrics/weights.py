@@ -66,32 +66,41 @@ def poisson_table() -> npt.NDArray[np.float32]:
 
 def _weights(draw: Draw, rng: np.random.Generator, rows: int, count: int) -> npt.NDArray[np.float32]:
     if draw == "poisson":
-        bits = np.frombuffer(rng.bytes(2 * rows * count), dtype="<u2")
-        return np.take(poisson_table(), bits).reshape(rows, count)
+        # four draws from each 64 random bits, in the same order on every machine
+        bits = rng.integers(0, 2**64, size=-(-rows * count // 4), dtype=np.uint64).astype("<u8", copy=False)
+        return np.take(poisson_table(), bits.view("<u2")[: rows * count]).reshape(rows, count)
     picked = rng.integers(0, count, size=(rows, count)) + np.arange(rows)[:, None] * count
     return np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count).astype(np.float32)
 
 
 def _product(tallies: Array) -> Callable[[npt.NDArray[np.float32]], Array]:
-    """Weights -> weighted sums, in single precision where that loses nothing.
+    """Weights -> weighted sums and, last, the weights' own sum; in single precision where that loses nothing.
 
     Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred first, so that rounding is
     relative to the sampling noise and not to the total.
     """
     magnitude = float(np.abs(tallies).sum(axis=0).max(initial=0.0))
-    if np.array_equal(tallies, np.rint(tallies)) and 8 * magnitude < 2**24:
-        single = tallies.astype(np.float32)
+    counted = np.hstack([tallies, np.ones((len(tallies), 1))])
+    if np.array_equal(tallies, np.rint(tallies)) and 8 * max(magnitude, len(tallies)) < 2**24:
+        single = counted.astype(np.float32)
         return lambda w: (w @ single).astype(np.float64)
-    if tallies.shape[0] <= 512:
-        return lambda w: w.astype(np.float64) @ tallies
-    mean = tallies.mean(axis=0)
-    centred = (tallies - mean).astype(np.float32)
-    return lambda w: (w @ centred).astype(np.float64) + w.sum(axis=1, dtype=np.float64)[:, None] * mean
+    if len(tallies) <= 512:
+        return lambda w: w.astype(np.float64) @ counted
+    mean = np.append(tallies.mean(axis=0), 0.0)
+    centred = (counted - mean).astype(np.float32)
+
+    def product(w: npt.NDArray[np.float32]) -> Array:
+        sums = (w @ centred).astype(np.float64)
+        return np.asarray(sums + sums[:, -1:] * mean, dtype=np.float64)
+
+    return product
 
 
 def _square_root(tallies: Array) -> Array:
     """A matrix whose square is the covariance of the sum of a resample."""
     count = len(tallies)
+    if count < 2:
+        return np.zeros((tallies.shape[1], tallies.shape[1]))
     centred = tallies - tallies.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred * (count / (count - 1)))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
@@ -142,10 +151,9 @@ def resampled_sums(
                 sums += total + child.standard_normal((size, len(total))) @ root.T
         else:
             for product, count in products:
-                w = _weights(draw, child, size, count)
-                part_sums = product(w)
+                found = product(_weights(draw, child, size, count))
+                part_sums, drawn = found[:, :-1], found[:, -1:]
                 if draw == "poisson":
-                    drawn = w.sum(axis=1, dtype=np.float64)[:, None]
                     part_sums *= count / np.where(drawn > 0, drawn, np.nan)
                 sums += part_sums
         yield sums
