@@ -7,10 +7,10 @@ from .administer import StoredRespondent as StoredRespondent
 from .administer import administer as administer
 from .administer import people_in as people_in
 from .administer import people_of as people_of
-from .audit import Audit as Audit
-from .audit import BenchmarkAudit as BenchmarkAudit
-from .audit import RespondentScores as RespondentScores
 from .audit import audit as audit
+from .audit_value import Audit as Audit
+from .audit_value import BenchmarkAudit as BenchmarkAudit
+from .audit_value import RespondentScores as RespondentScores
 from .benchmark import Benchmark as Benchmark
 from .card import Card as Card
 from .chair import chair_tally as chair_tally
@@ -31,6 +31,7 @@ from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
+from .indicators.flags import FLAGS as FLAGS
 from .indicators.types import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge

@@ -54,6 +54,7 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
@@ -149,6 +150,7 @@ __all__ = [
     "Violation",
     "acquiescence",
     "aggregate",
+    "agreement_left_out",
     "balanced_score",
     "benjamini_hochberg",
     "bias_test",
@@ -185,6 +187,7 @@ __all__ = [
     "lambda6",
     "leakage_cues",
     "leave_one_out",
+    "left_out_bounds",
     "length_elasticity",
     "length_shift",
     "mantel_haenszel",
