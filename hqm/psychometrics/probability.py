@@ -127,16 +127,18 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     pairs = pair_order(mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None)
     item, each = _item_variance(p[kept]), float(seed.sum() / count.sum())
     rho, mean, deviation = _reliability(mu[kept], noise[kept])
-    return ExpectedRetest(
-        rho, mean, deviation, mu, noise, agreement, kappa, pairs, item, each, tuple(count.tolist())
-    )
+    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, item, each, tuple(count.tolist()))
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
     m = len(mu)
     spread, vbar = float(mu.var(ddof=1)), float(noise.mean())
     if is_constant(mu):
-        return Coefficient.absent("degenerate", "the expected scores of the respondents do not differ", m), math.nan, math.nan
+        return (
+            Coefficient.absent("degenerate", "the expected scores of the respondents do not differ", m),
+            math.nan,
+            math.nan,
+        )
     if vbar == 0.0:
         reason = "every answer is certain: a rerun repeats it by construction"
         return Coefficient(1.0, n=m, status="not_informative", reason=reason), 1.0, 0.0
@@ -150,12 +152,12 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
 
 def _item_variance(p: Array) -> float:
     """Residual mean square of the probabilities: respondent by item without seed noise."""
-    p = p[:, np.isfinite(p).all(axis=0)]
-    m, n = p.shape
+    p = np.asarray(p[:, np.isfinite(p).all(axis=0)])
+    m, n = int(p.shape[0]), int(p.shape[1])
     if m < 2 or n < 2:
         return math.nan
     residual = p - p.mean(axis=0) - p.mean(axis=1)[:, None] + p.mean()
-    return float((residual**2).sum()) / ((m - 1) * (n - 1))
+    return float(np.square(residual).sum()) / ((m - 1) * (n - 1))
 
 
 def _absent(status: Status, reason: str, count: npt.NDArray[np.int64]) -> ExpectedRetest:
@@ -240,7 +242,10 @@ def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, t
     >>> [round(c.value, 3) for c in temperature_curve(odds, [0, 0.5, 1, 2]).rho]
     [1.0, 0.934, 0.806, 0.519]
     """
-    found = [(float(t), expected_retest(sampling_probability(log_odds, float(t), top_p=top_p))) for t in np.ravel(np.asarray(temperatures, dtype=np.float64))]
+    found = [
+        (float(t), expected_retest(sampling_probability(log_odds, float(t), top_p=top_p)))
+        for t in np.ravel(np.asarray(temperatures, dtype=np.float64))
+    ]
     return TemperatureCurve(
         tuple(t for t, _ in found),
         tuple(c.rho for _, c in found),
