@@ -201,7 +201,7 @@ def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, othe
         data = f"{data}~{forms[other.form].digest}"
     readers = sorted({benchmark.reader(item).name for cell in (first, other) for item in forms[cell.form].items[:50]})
     reader = f"({'+'.join(readers)})" if benchmark.card.task == "yes_no" else ""
-    return Protocol(benchmark.label, data, f"{benchmark.scoring}{reader}")
+    return Protocol(benchmark.label, data, f"{benchmark.scorer}{reader}")
 
 
 def _without_chance(people: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:

@@ -66,7 +66,7 @@ def score_file(benchmark: Benchmark, answers: Path, part: str | None = None) -> 
         "benchmark": benchmark.label,
         "part": part or "",
         "data": form.digest,
-        "scorer": benchmark.scoring + (f"({reader})" if reader else ""),
+        "scorer": benchmark.scorer + (f"({reader})" if reader else ""),
         "items": len(form),
         "answers": digest_file(answers),
         "hqm": __version__,
