@@ -36,17 +36,17 @@ def _tagger() -> Any:
 def noun_lemma(word: str) -> str:
     """The singular of a noun; a word with a capital letter is left as it is, as WordNet's lemmatiser leaves it.
 
-    Of two singulars the shorter, then the one that is no base of a verb, wins: "leaves" is of leaf, as in WordNet.
+    "leaves" is of leaf, not of leave: of several lemmas the first counts, in -ves the one in -f.
 
-    >>> noun_lemma("knives"), noun_lemma("leaves"), noun_lemma("glasses"), noun_lemma("TVs"), noun_lemma("grass")
-    ('knife', 'leaf', 'glass', 'TVs', 'grass')
+    >>> noun_lemma("knives"), noun_lemma("leaves"), noun_lemma("glasses"), noun_lemma("TVs"), noun_lemma("cookies")
+    ('knife', 'leaf', 'glass', 'TVs', 'cookie')
     """
     from lemminflect import getLemma
 
     if word != word.lower():
         return word
     found = getLemma(word, "NOUN") or (word,)
-    return min(found, key=lambda lemma: (len(lemma), lemma in getLemma(word, "VERB")))
+    return next((lemma for lemma in found if word.endswith("ves") and lemma.endswith("f")), str(found[0]))
 
 
 class HantaNouns:
@@ -162,8 +162,8 @@ _CONCRETE_ANYWAY = frozenset(
     (
         "ambulance apartment audience awning basement battleship building cardigan ceiling city clothing compartment "
         "crossing cushion document duckling earring electricity equipment fence frosting furnishing garment icing "
-        "instrument king lightning lotion medallion monument ornament painting pavement pudding railing ring "
-        "ship sibling sling spaceship station steamship string stuffing swing topping tournament township university "
+        "instrument king legging lightning lioness lotion medallion monument ornament painting pavement pudding railing ring "
+        "ship sibling sling spaceship station steamship stocking string stuffing swing television topping tournament township university "
         "vegetation wedding wing"
     ).split()
 )
@@ -173,7 +173,7 @@ _ABSTRACT = frozenset(
         "air amount angle area art atmosphere attention autumn back background beauty birth body bottom business care "
         "center centre class collection color colour concept corner couple course darkness date dawn day daylight "
         "daytime death depth design detail direction display dozen dusk edge effect end energy event evening experience "
-        "expression fact fall fashion feature focus foreground form front fun game group growth half health height hour "
+        "expression fact fall fashion feature focus foreground form front fun game group growth half handful health height hour "
         "idea inside interest item job journey kind layout length life lifestyle location look lot love manner meal "
         "message middle midday mind mode month mood morning motion myth name nature night noise noon number object order "
         "outdoors outside pair part pattern peace performance period perspective piece place play point pose position "

@@ -35,7 +35,7 @@ def embed(tokens: Sequence[str], vectors: Sequence[npt.NDArray[np.float32]]) -> 
     >>> round(embed(["a"], [np.array([3, 4], dtype=np.float32)]).norm, 6)
     5.0
     """
-    mean = sum(vectors) / len(vectors)
+    mean: npt.NDArray[np.float32] = np.asarray(sum(vectors) / len(vectors), dtype=np.float32)
     squares = (np.float32(value) * np.float32(value) for value in mean)
     return Embedding(tuple(tokens), mean, math.sqrt(sum(map(float, squares))))
 
@@ -110,7 +110,7 @@ class VectorLikeness:
         left, right = (np.stack([e.vector for e in side]).astype(np.float64) for side in (some, others))
         lengths = np.outer([e.norm for e in some], [e.norm for e in others])
         close = np.divide(left @ right.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        above = close > self._threshold
+        above: npt.NDArray[np.bool_] = close > self._threshold
         doubtful = np.abs(close - self._threshold) < _MARGIN
         same: dict[tuple[str, ...], list[int]] = {}
         for j, other in enumerate(others):
