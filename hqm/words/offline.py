@@ -29,7 +29,10 @@ _NOUN_TAGS = frozenset({"NN0", "NN1", "NN2", "NP0", "UNC"})
 def _tagger() -> Any:
     from HanTa import HanoverTagger
 
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+    tagger = HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+    # what a word may be is worked out anew at each place; captions say the same words again and again
+    tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
+    return tagger
 
 
 @lru_cache(maxsize=65536)
@@ -47,6 +50,11 @@ def noun_lemma(word: str) -> str:
         return word
     found = getLemma(word, "NOUN") or (word,)
     return next((lemma for lemma in found if word.endswith("ves") and lemma.endswith("f")), str(found[0]))
+
+
+def _lemma(word: str, tag: str) -> str:
+    # lemminflect guesses a singular even of a singular that it does not know ("pepperoni")
+    return word if tag == "NN1" and not word.endswith("s") else noun_lemma(word)
 
 
 class HantaNouns:
@@ -67,7 +75,7 @@ class HantaNouns:
             words = [_TAIL.sub("", word) for word, _ in spans]
             tags = _tagger().tag_sent(words, taglevel=0) if words else []
             found += [
-                Noun(word, noun_lemma(word), start, tag == "NP0")
+                Noun(word, _lemma(word, tag), start, tag == "NP0")
                 for word, (_, start), tag in zip(words, spans, tags, strict=True)
                 if tag in _NOUN_TAGS and word[0].isalpha()
             ]
