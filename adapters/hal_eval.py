@@ -145,7 +145,8 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
 
     named = [kind for kind, spellings in parts.items() if any(map(there, spellings))]
     # the release's list for the rest lacks one spelling and the mixed type
-    known = ("object", "relation", "attribut", "additional", *(("event",) if events else ()))
+    skipped = ("aditional", "multitype") if official else ()
+    known = (part for spellings in parts.values() for part in spellings if part not in skipped)
     return named if any(map(there, known)) else [*named, "other"]
 
 
@@ -304,7 +305,7 @@ class HalEval(Benchmark):
         """The release's lists of five, its descriptions, or HQM's own format."""
         rows = read_json(path) if read_text(path).lstrip().startswith("[") else None
         first = rows[0] if isinstance(rows, list) and rows else None
-        if isinstance(first, dict) and "predict" in first and "image" in first and not self._asks_yes_no:
+        if not self._asks_yes_no and isinstance(first, dict) and {"predict", "image"} <= set(first):
             return form, {key: Response(str(row["predict"])) for key, row in self._by_picture(path, form)}
         fives = isinstance(first, list) or (isinstance(first, dict) and {"result", "predict"} & set(first))
         if rows is None or not fives or not self._asks_yes_no:
@@ -371,8 +372,7 @@ class HalEval(Benchmark):
             mine = [picture for picture in self._pictures if picture[0] == part and part in parts]
             if not mine:
                 continue
-            images = Counter(image for _, _, image, _ in mine)
-            twice = [image for image, count in images.items() if count > 1]
+            twice = [image for image, n in Counter(image for _, _, image, _ in mine).items() if n > 1]
             yield from found(f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice)
             if self._asks_yes_no:
                 yield from self._surface(part, [captions for _, _, _, captions in mine])

@@ -254,7 +254,7 @@ class OpenChair(Benchmark):
             texts = [str(record.get("generated_caption", "")) for record in read_records(self.data / _EXAMPLE)]
             twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
             yield from found("example-duplicates", "{n} captions of the release's example repeat an earlier one", twice)
-            stuck = [text for text in texts if re.search(r"\b(\w+)(?:\W+\1\b){2}", text)]
+            stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
             yield from found(
                 "example-degenerate", "{n} captions of the release's example say a word three times", stuck
             )

@@ -197,7 +197,8 @@ class Benchmark:
     @cached_property
     def words(self) -> Words:
         """The parts that answer questions about words, loaded when first asked."""
-        return find_words(self.recipe, self.data.parent / "words")
+        folders = (self.data / "words", self.data.parent / "words")
+        return find_words(self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1]))
 
     @property
     def scorer(self) -> str:

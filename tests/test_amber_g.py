@@ -79,7 +79,9 @@ class Rival:
 
     def __init__(self, data: Path, similar: Callable[[str, str], bool]) -> None:
         folder = data / "amber"
-        self.start = {k: float(v) for k, v in (line.split("=") for line in (folder / "metrics.txt").read_text().split())}
+        self.start = {
+            k: float(v) for k, v in (line.split("=") for line in (folder / "metrics.txt").read_text().split())
+        }
         self.relation = json.loads((folder / "relation.json").read_text())
         self.words = {*self.relation, *(w for ws in self.relation.values() for w in ws)}
         self.never = (folder / "safe_words.txt").read_text().split("\n")

@@ -9,8 +9,8 @@ import pytest
 
 import hqm
 from hqm.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
-from hqm.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from hqm.words.official import Brysbaert
+from hqm.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from hqm.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 
 RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
@@ -81,7 +81,11 @@ def table(seed: int, size: int, dimensions: int) -> dict[str, Embedding]:
             vector *= rng.uniform(0.5, 20)
         if i % 11 == 10:
             vector = np.zeros(dimensions)
-        parts = [vector.astype(np.float32)] if i % 5 else [vector.astype(np.float32), rng.normal(size=dimensions).astype(np.float32)]
+        parts = (
+            [vector.astype(np.float32)]
+            if i % 5
+            else [vector.astype(np.float32), rng.normal(size=dimensions).astype(np.float32)]
+        )
         made[f"w{i}"] = embed([f"w{i}"] if i % 7 else ["same"], parts)
     return made
 
