@@ -80,3 +80,7 @@ from .types import LeftOut as LeftOut
 from .types import Response as Response
 from .types import Verdict as Verdict
 from .version import __version__ as __version__
+from .words.base import Noun as Noun
+from .words.base import Recipe as Recipe
+from .words.base import Words as Words
+from .words.parts import find_words as find_words

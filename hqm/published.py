@@ -82,7 +82,9 @@ class Published:
     def column(self, name: str) -> Array:
         """One column's scores."""
         if name not in self.columns:
-            raise UsageError(f"the table has no column {name!r}", place=self.name, remedy=f"It has {', '.join(self.columns)}.")
+            raise UsageError(
+                f"the table has no column {name!r}", place=self.name, remedy=f"It has {', '.join(self.columns)}."
+            )
         found: Array = self.values[:, self.columns.index(name)]
         return found
 
@@ -124,7 +126,11 @@ def read_table(path: Path) -> Published:
     """
     rows = [row for row in csv.reader(io.StringIO(read_text(path), newline="")) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0]) < 2:
-        raise DataError("it is no table of scores", place=str(path), remedy="Write a header, then a respondent and its scores a row.")
+        raise DataError(
+            "it is no table of scores",
+            place=str(path),
+            remedy="Write a header, then a respondent and its scores a row.",
+        )
     head, body = rows[0], rows[1:]
     names = [row[0].strip() for row in body]
     for name in names:
@@ -180,7 +186,12 @@ def audit_table(
     flags = [] if len(table.respondents) >= 20 else [_flag("FEW_MODELS", f"{len(table.respondents)} respondents")]
     dependence = family_dependence(np.nanmean(table.values, axis=1), kin)
     if "FAMILY_DEPENDENCE" in dependence.flags:
-        flags.append(_flag("FAMILY_DEPENDENCE", f"scores within a family correlate {dependence.icc.value:.2f}; {len(kin)} respondents count as {dependence.n_eff:.1f}"))
+        flags.append(
+            _flag(
+                "FAMILY_DEPENDENCE",
+                f"scores within a family correlate {dependence.icc.value:.2f}; {len(kin)} respondents count as {dependence.n_eff:.1f}",
+            )
+        )
     return TableAudit(table.name, table.respondents, used, items, tuple(found), _violations(table, items), tuple(flags))
 
 
@@ -196,7 +207,10 @@ def _violations(table: Published, items: int | None) -> tuple[Mapping[str, str],
         [table.respondents[i] for i in complete], table.columns, [table.printed[i] for i in complete],
         n=items, overall=table.overall, scale=int(table.scale),
     )  # fmt: skip
-    return tuple({"kind": v.kind, "row": v.row, "column": v.column, "printed": v.printed, "reason": v.reason} for v in found.violations)
+    return tuple(
+        {"kind": v.kind, "row": v.row, "column": v.column, "printed": v.printed, "reason": v.reason}
+        for v in found.violations
+    )
 
 
 @dataclass(frozen=True)
@@ -207,7 +221,14 @@ class _Maker:
     items: int | None
 
     def __call__(
-        self, indicator: str, metric: str, found: Coefficient, first: str = "", other: str = "", flags: Sequence[str] = (), **detail: Any
+        self,
+        indicator: str,
+        metric: str,
+        found: Coefficient,
+        first: str = "",
+        other: str = "",
+        flags: Sequence[str] = (),
+        **detail: Any,
     ) -> Estimate:
         spans = ()
         if math.isfinite(found.low):
@@ -252,17 +273,29 @@ def _two(make: _Maker, x: Array, y: Array, names: tuple[str, str], kin: Sequence
     yield one("limits_of_agreement", limits.bias, lower=number(limits.lower.value), upper=number(limits.upper.value))
     margin = equivalence_margin(x, both.mdc95)
     tested = equivalence(x, y, margin.value) if margin.status == "ok" else None
-    none = Coefficient.absent(margin.status if tested is None else tested.status, margin.reason if tested is None else tested.reason)
+    none = Coefficient.absent(
+        margin.status if tested is None else tested.status, margin.reason if tested is None else tested.reason
+    )
     p = Coefficient(tested.p, n=len(x)) if tested is not None and tested.status == "ok" else none
     yield one("equivalence", p, margin=number(margin.value))
     for k in (1, 3, 5):
         if k < len(x):
             yield one(f"top_{k}", top_k_overlap(x, y, k), chance=k / len(x))
     restricted = range_restriction(x, lambda chosen: pearson(x[chosen], y[chosen]).value)
-    yield one("pearson_top_half", Coefficient(restricted.observed, n=restricted.n_top) if restricted.status == "ok" and math.isfinite(restricted.observed) else Coefficient.absent("insufficient", restricted.reason or "too few respondents"), u=number(restricted.u))
+    yield one(
+        "pearson_top_half",
+        Coefficient(restricted.observed, n=restricted.n_top)
+        if restricted.status == "ok" and math.isfinite(restricted.observed)
+        else Coefficient.absent("insufficient", restricted.reason or "too few respondents"),
+        u=number(restricted.u),
+    )
     if make.items:
         floor = noise_floor(x / make.table.scale, make.items)
-        flags = ("NOISE_FLOOR",) if floor.status == "ok" and r.status == "ok" and r.value <= floor.value + 0.5 * (1 - floor.value) else ()
+        flags = (
+            ("NOISE_FLOOR",)
+            if floor.status == "ok" and r.status == "ok" and r.value <= floor.value + 0.5 * (1 - floor.value)
+            else ()
+        )
         yield one("noise_floor", floor, flags=flags)
         yield one(f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, make.items, _LENGTH), length=_LENGTH)
     else:
@@ -277,7 +310,11 @@ def _influence(x: Array, y: Array) -> dict[str, Any]:
     found = leave_one_out(lambda chosen: pearson(x[chosen], y[chosen]).value, len(x), scores=x)
     if found.status != "ok":
         return {}
-    return {"without_low": number(found.low), "without_high": number(found.high), "flags": tuple(f for f in found.flags if f == "DOMINANT_MODEL")}
+    return {
+        "without_low": number(found.low),
+        "without_high": number(found.high),
+        "flags": tuple(f for f in found.flags if f == "DOMINANT_MODEL"),
+    }
 
 
 def _subscales(make: _Maker, columns: Sequence[str], kin: Sequence[str], seed: int) -> Iterable[Estimate]:
@@ -296,12 +333,20 @@ def _subscales(make: _Maker, columns: Sequence[str], kin: Sequence[str], seed: i
         minimum=number(halves.minimum), maximum=number(halves.maximum), splits=halves.splits,
     )  # fmt: skip
     restricted = range_restriction(total, lambda chosen: cronbach_alpha(scores[chosen]).coefficient.value)
-    top = Coefficient(restricted.observed, n=restricted.n_top) if restricted.status == "ok" and math.isfinite(restricted.observed) else Coefficient.absent("insufficient", restricted.reason or "too few respondents")
+    top = (
+        Coefficient(restricted.observed, n=restricted.n_top)
+        if restricted.status == "ok" and math.isfinite(restricted.observed)
+        else Coefficient.absent("insufficient", restricted.reason or "too few respondents")
+    )
     yield make("consistency.alpha_top_half", label, top, flags=restricted.flags, u=number(restricted.u))
     pairs = [(i, j) for i in range(len(columns)) for j in range(i)]
     values = [pearson(scores[:, i], scores[:, j]).value for i, j in pairs]
     known = [v for v in values if math.isfinite(v)]
-    mean_r = Coefficient(float(np.mean(known)), n=len(total)) if known else Coefficient.absent("insufficient", "there are no two columns that vary")
+    mean_r = (
+        Coefficient(float(np.mean(known)), n=len(total))
+        if known
+        else Coefficient.absent("insufficient", "there are no two columns that vary")
+    )
     matrix = {f"{columns[i]} ~ {columns[j]}": number(v) for (i, j), v in zip(pairs, values, strict=True)}
     yield make("consistency.mean_correlation", label, mean_r, correlations=matrix)
     dependence = family_dependence(total, kin)
@@ -329,7 +374,11 @@ def _with_items(make: _Maker, columns: Sequence[str], scores: Array) -> Iterable
         x = rates.mean(axis=1) if column == "mean" else rates[:, c]
         n = (make.items or 0) * (len(columns) if column == "mean" else 1)
         if not bounded:
-            yield make("test_retest.noise_floor", column, Coefficient.absent("not_applicable", "the scores are no rates of right answers"))
+            yield make(
+                "test_retest.noise_floor",
+                column,
+                Coefficient.absent("not_applicable", "the scores are no rates of right answers"),
+            )
             continue
         yield make("test_retest.noise_floor", column, noise_floor(x, n), items=n)
         errors = np.sqrt(x * (1 - x) / n)
