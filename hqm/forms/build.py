@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.errors import DataError, NoRule
+from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip
 from hqm.forms.wording import rephrase
@@ -25,7 +26,12 @@ def flip_item(item: Item) -> Item:
 
 def rephrase_item(item: Item) -> Item:
     """An item with its instruction or question in other words, the target as it was."""
-    made = rephrase(item.prompt)
+    try:
+        made = rephrase(item.prompt)
+    except NoRule:
+        if item.task != "vqa":
+            raise
+        made = rephrase_open(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
 

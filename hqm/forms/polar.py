@@ -37,6 +37,9 @@ _NEGATIVES = {
     "somebody": "nobody", "anything": "nothing", "something": "nothing",
 }  # fmt: skip
 _LIKE_ADVERBS = frozenset({"brand", "horseback", "latex"})  # "brand new": the noun belongs to what follows
+_NOUNS = frozenset(
+    {"hydrant", "moped", "topping", "toppings", "uniform"}
+)  # what the tagger takes for adjectives or verbs
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
@@ -122,7 +125,7 @@ def flip(question: str) -> Rewrite:
     clause = _question_clause(question)
     if clause[1].word == "there":
         return _flip_there(question, clause)
-    end = _subject_end(clause)
+    end = subject_end(clause)
     if end is None:
         raise NoRule(question, "the end of its subject cannot be told")
     if clause[end].word == "not":
@@ -200,6 +203,8 @@ def _letter(token: Token) -> str:
         return "M"
     if token.word in _LIKE_ADVERBS:
         return "R"
+    if token.word in _NOUNS:
+        return "N"
     if token.text in {"=", "<", ">", "≤", "≥", "≠"}:
         return "="
     if token.text[0].isdigit():
@@ -209,7 +214,7 @@ def _letter(token: Token) -> str:
     return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
 
 
-def _letters(clause: list[Token]) -> str:
+def letters_of(clause: list[Token]) -> str:
     """The clause as one letter a word; what stands in quotation marks counts as a name."""
     letters, quoted = [], False
     for token in clause:
@@ -221,13 +226,15 @@ def _letters(clause: list[Token]) -> str:
     return "".join(letters)
 
 
-def _subject_end(clause: list[Token]) -> int | None:
-    """The index of the first word after the subject, or None.
+def subject_end(clause: list[Token]) -> int | None:
+    """The index of the first word after the subject of a clause that opens with its auxiliary, or None.
 
     Every prefix that can be a noun phrase is tried; the one whose remainder best starts a predicate wins, the shortest
     among equals.
     """
-    letters = _letters(clause)
+    letters = letters_of(clause)
+    if letters[1:3] == "MD":
+        return 2  # "Is that a group of ducks swimming?"
     best, best_worth = None, 0.0
     for end in range(2, len(clause)):
         if not _SUBJECT.fullmatch(letters, 1, end):
@@ -250,7 +257,10 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
     if first == "P":
         if not _PLACE.fullmatch(letters, end):
             return 0.5
-        return 0.8 if _in_the_medium(clause[end:]) else 2
+        # "the bowl with broccoli on top": what a thing has belongs to the thing
+        if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
+            return 0.55  # "green in color"
+        return 0.8 if _in_the_medium(clause[end:]) else 0.9 if clause[end].word in {"with", "without"} else 2
     if first == "N":
         return 1 if _describes(clause[end].text) else 0.6
     return 0.7 if first == "V" else 0
