@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -206,13 +206,14 @@ def _floor(case: Comparison, x: Array) -> Coefficient:
     if not case.metric.share:
         reason = f"{case.metric.name} is no share of items, so coin flips have no variance to compare with"
         return Coefficient.absent("not_applicable", reason, len(x))
-    return noise_floor(x, int(case.first.mask(case.metric).sum()))
+    return noise_floor(x, case.first.units(case.metric).clusters.size)
 
 
 def _item_agreement(case: Comparison) -> Estimate:
-    mask = case.first.mask(case.metric)
-    one = _item_scores(case.first, case.metric)[:, mask]
-    two = _item_scores(case.other, case.other_metric)[:, mask]
+    # a person's labels know neither subsets nor groups: they are looked at as the metric looks at the first
+    other = replace(case.other, subsets=case.first.subsets, groups=case.first.groups)
+    one = _unit_scores(case.first, case.metric)
+    two = _unit_scores(other, replace(case.other_metric, subset=case.metric.subset, group=case.metric.group))
     found = item_agreement(one, 1 - two if case.sign < 0 else two)
     n = len(case.first.respondents)
     value = Coefficient(found.mean, n=n) if found.status == "ok" else Coefficient.absent(found.status, found.reason, n)
@@ -224,9 +225,10 @@ def _item_agreement(case: Comparison) -> Estimate:
     return case.estimate("item_agreement", _informative(case, value), **detail)
 
 
-def _item_scores(matrix: ScoreMatrix, metric: Metric) -> Array:
-    """(respondents, items): the metric of every single answer; NaN where it was not scored."""
-    return np.where(matrix.scored, metric(Sums(matrix.tallies, *matrix.values.shape)), np.nan)
+def _unit_scores(matrix: ScoreMatrix, metric: Metric) -> Array:
+    """(respondents, units): the metric of every single answer, or group of answers; NaN where it was not scored."""
+    units = matrix.units(metric)
+    return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
 
 
 def _style_shifts(case: Comparison) -> Iterable[Estimate]:

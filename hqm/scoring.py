@@ -55,7 +55,7 @@ def score_file(benchmark: Benchmark, answers: Path, part: str | None = None) -> 
             known = ", ".join(dict.fromkeys(item.part for item in benchmark.original.items if item.part)) or "none"
             raise UsageError(f"{benchmark.name} has no part {part!r}", remedy=f"Its parts are {known}.")
     form, given = benchmark.read_answers(answers, form)
-    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets)
+    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
     builder.add("answers", [given.get(item.id) for item in form.items])
     matrix = builder.build()
     parts = {item.part for item in form.items}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.errors import DataError, NoRule
+from hqm.forms.deny import deny, is_compound
 from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip
@@ -20,7 +21,7 @@ from hqm.types import PARALLEL, Form, Item, LeftOut, Task
 
 def flip_item(item: Item) -> Item:
     """A yes/no item with its question negated and its truth inverted."""
-    made = flip(item.prompt)
+    made = deny(item.prompt) if is_compound(item.prompt) else flip(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
 
 

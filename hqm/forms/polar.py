@@ -44,6 +44,7 @@ _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
 _SAID_OF_THINGS = frozenset("azure emerald teal indigo crimson linen denim marble semicircle surf".split())
+_SIDES = frozenset("left right top bottom center centre middle".split())
 _UNKNOWN = -20.0
 # heads of compounds ("traffic light") that are adjectives too
 _COMPOUND_HEADS = frozenset({"light", "lights"})
@@ -55,9 +56,9 @@ _CLASSES = (
     ("PR", "P"), ("TO", "P"), ("CJC", "&"), ("VVG", "G"), ("VVN", "E"), ("VVD", "E"), ("V", "V"),
 )  # fmt: skip
 # M is a demonstrative: a determiner ("this dog") or the whole subject ("this")
-_SIMPLE = r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC])*[GE]?N+|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
-_SUBJECT = re.compile(rf"{_SIMPLE}(?:[OP&]{_SIMPLE})*")
-_PLACE = re.compile(rf"(?:[PO]+{_SIMPLE})+R*")
+_SIMPLE = r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
+_SUBJECT = re.compile(rf"{_SIMPLE}(?:(?:[OP&]+|,&?){_SIMPLE})*")
+_PLACE = re.compile(rf"(?:[PO&]+{_SIMPLE})+R*")
 
 
 class Token(NamedTuple):
@@ -122,7 +123,7 @@ def flip(question: str) -> Rewrite:
     >>> flip("Is the cat not asleep?")
     Rewrite(prompt='Is the cat asleep?', rule='polar.unnot')
     """
-    clause = _question_clause(question)
+    clause = question_clause(question)
     if clause[1].word == "there":
         return _flip_there(question, clause)
     end = subject_end(clause)
@@ -133,23 +134,27 @@ def flip(question: str) -> Rewrite:
     return _flip_quantified(question, clause) or Rewrite(_insert(question, clause[end - 1].end, " not"), "polar.not")
 
 
-def _question_clause(question: str) -> list[Token]:
+def question_clause(question: str) -> list[Token]:
     """The words from the main auxiliary to the end of the question, its mark left out."""
     mark = max(question.rfind("?"), question.rfind("？"))
     words = tag(question if mark < 0 else question[:mark])
     stops = [i for i in range(len(words) - 1) if _ends_sentence(words, i)]
     sentence = words[stops[-1] + 1 :] if stops and mark >= 0 else words
-    for i, token in enumerate(sentence):
-        before = sentence[i - 1].word if i else ","
-        if token.word in AUXILIARIES and before in {",", "，", ":", "then"}:
-            clause = sentence[i:]
-            while clause and clause[-1].text in {".", "!", "?"}:
-                clause = clause[:-1]
-            if len(clause) < 3:
-                raise NoRule(question, "nothing follows the auxiliary")
-            return clause
-    first = sentence[0].word if sentence else ""
-    raise NoRule(question, f"no auxiliary opens the question or follows a comma (it opens with {first!r})")
+    opens = [i for i, token in enumerate(sentence) if token.word in AUXILIARIES and _follows_comma(sentence, i)]
+    if not opens:
+        first = sentence[0].word if sentence else ""
+        raise NoRule(question, f"no auxiliary opens the question or follows a comma (it opens with {first!r})")
+    conditional = any(token.word == "if" for token in sentence[: opens[0]])
+    clause = sentence[opens[-1 if conditional else 0] :]
+    while clause and clause[-1].text in {".", "!", "?"}:
+        clause = clause[:-1]
+    if len(clause) < 3:
+        raise NoRule(question, "nothing follows the auxiliary")
+    return clause
+
+
+def _follows_comma(sentence: list[Token], i: int) -> bool:
+    return i == 0 or sentence[i - 1].word in {",", "，", ":", "then"}
 
 
 def _ends_sentence(words: list[Token], i: int) -> bool:
@@ -191,7 +196,9 @@ def _flip_quantified(question: str, clause: list[Token]) -> Rewrite | None:
         return Rewrite(_replace(question, head, "none" if none_of else _NEGATIVES[head.word]), "polar.no")
     if head.word in _QUANTIFIERS or (head.tag == "CRD" and not head.text[0].isdigit()):
         return Rewrite(_insert(question, head.start, "not "), "polar.not")
-    if head.tag == "NN2" and then.tag not in {"POS", "NP0"}:
+    # "Asians" are a people, "China's" is whose
+    name = head.text[0].isupper() or head.text.endswith(("'s", "’s"))
+    if head.tag == "NN2" and not name and then.tag not in {"POS", "NP0"}:
         return Rewrite(_insert(question, head.start, "no "), "polar.no")
     return None
 
@@ -207,6 +214,18 @@ def _letter(token: Token) -> str:
         return "N"
     if token.text in {"=", "<", ">", "≤", "≥", "≠"}:
         return "="
+    if token.text in {"+", "-", "−", "*"}:
+        return "&"
+    if token.text in {",", "，"}:
+        return ","
+    if token.text in {"∠", "△"}:
+        return "D"
+    if token.word == "worldwide":
+        return "C"  # stands behind its noun
+    if token.word == "aged":
+        return "O"  # "the population aged between 15 and 29"
+    if token.text in {"BE", "AM", "DO"} or re.search("[a-z][A-Z]", token.text):
+        return "N"  # a line of a figure, "angleA"
     if token.text[0].isdigit():
         return "C"
     if token.tag.startswith("AV") and _reading(token.text, "AV") < _UNKNOWN:
@@ -215,15 +234,41 @@ def _letter(token: Token) -> str:
 
 
 def letters_of(clause: list[Token]) -> str:
-    """The clause as one letter a word; what stands in quotation marks counts as a name."""
+    """The clause as one letter a word; what stands in quotation marks or brackets counts as a name."""
     letters, quoted = [], False
     for token in clause:
-        if token.text in _QUOTES:
+        if token.text in _QUOTES or token.text == "()"[quoted]:
             quoted = not quoted
             letters.append("N")
         else:
             letters.append("N" if quoted else _letter(token))
+    for i in range(1, len(clause)):
+        letters[i] = _in_context(clause, letters, i)
     return "".join(letters)
+
+
+def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
+    """The letter of a word, corrected by its neighbours and by how it is written."""
+    token, before = clause[i], letters[i - 1]
+    then = letters[i + 1] if i + 1 < len(letters) else ""
+    if token.text[0].isupper() and letters[i] in "AVRGED?" and token.tag not in {"XX0", "DPS"} and token.text != "The":
+        return "N"  # a capital inside a question: a name
+    if token.text == "." and re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", clause[i - 1].text):
+        return "N"  # "U.S."
+    counted = any(word.word == "number" for word in clause[:i])
+    if letters[i] == "C" and before == "N" and clause[i - 1].text[0].isupper() and i > 2 and not counted:
+        return "N"  # "Reply 1988"
+    if token.word in _SIDES and before in "PDMC":
+        return "A" if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1])) else "N"
+    if token.word in _MEDIA and before == "M":
+        return "N"  # "this figure"
+    if token.word in {"most", "more", "fewer", "less"} and letters[i] == "R" and then == "N":
+        return "A"  # "the most filings"
+    return letters[i]
+
+
+def _compares(token: Token) -> bool:
+    return token.tag == "AJC" or token.word in {"different", "same", "equal", "identical", "parallel"}
 
 
 def subject_end(clause: list[Token]) -> int | None:
@@ -235,14 +280,31 @@ def subject_end(clause: list[Token]) -> int | None:
     letters = letters_of(clause)
     if letters[1:3] == "MD":
         return 2  # "Is that a group of ducks swimming?"
+    # "Is Switzerland, the leading country?": a comma too many
+    named = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
+    if named and clause[0].word in BE:
+        return named.end()
+    words = [token.word for token in clause]
+    if words[1:3] == ["the", "formula"] and "representative" in words:
+        return words.index("representative")
+    inside = _inside_quotes(clause)
     best, best_worth = None, 0.0
     for end in range(2, len(clause)):
-        if not _SUBJECT.fullmatch(letters, 1, end):
+        if inside[end] or not _SUBJECT.fullmatch(letters, 1, end):
             continue
         worth = _predicate_worth(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
         if worth > best_worth:
             best, best_worth = end, worth
     return best
+
+
+def _inside_quotes(clause: list[Token]) -> list[bool]:
+    """Whether a quotation is open before each word."""
+    found, open_ = [], False
+    for token in clause:
+        found.append(open_)
+        open_ ^= token.text in _QUOTES
+    return found
 
 
 def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
@@ -252,10 +314,18 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
         return 4
     if clause[0].word not in BE:
         return _verb_worth(clause, letters, end)
-    if first in "AEGDMRCT=":
+    if first == "=":
+        return 3.5
+    if clause[end].word == "worldwide":
+        return 0.5
+    if first == "A" and re.match("A+N", letters[end:]) and not _compares(clause[end]):
+        return 1.5  # more often before its noun: "the two | red lines parallel"
+    if first in "AEGDMRCT":
         return 3
     if first == "P":
-        if not _PLACE.fullmatch(letters, end):
+        if clause[end].word == "among":
+            return 3.2
+        if not _PLACE.fullmatch(letters, end) or (letters.endswith("NN") and _compares(clause[-1])):
             return 0.5
         # "the bowl with broccoli on top": what a thing has belongs to the thing
         if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
@@ -272,7 +342,8 @@ def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
     for verb in (end, end + 1) if letters[end] == "R" and end + 1 < len(clause) else (end,):
         if letters[verb] == "V" or (perfect and letters[verb] == "E"):
             return 3
-        if letters[verb] == "N" and _reading(clause[verb].text, "VV") > -math.inf:
+        noun = letters[verb] == "N" and clause[verb].word not in _NOUNS
+        if noun and _reading(clause[verb].text, "VV") > -math.inf:
             return 1
     return 0.2 if letters[end] == "G" else 0.4 if letters[end] in "AREN" else 0
 
