@@ -29,12 +29,14 @@ from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
+from .forms.build import build_parallel as build_parallel
 from .indicators import INDICATORS as INDICATORS
 from .indicators import compare as compare
 from .indicators import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge
 from .judges.base import fill as fill
+from .judges.released import template_in as template_in
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
 from .metrics import ACCURACY as ACCURACY
