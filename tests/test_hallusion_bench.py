@@ -55,8 +55,8 @@ def test_count_first_tenth_last_and_types(data: Path) -> None:
     assert (first.id, first.target, first.image, first.part) == ("VS_chart_0_0_0", "no", None, "VS")
     assert first.prompt.startswith("Is China, Hongkong SAR, the leading importing country of gold")
     assert (tenth.id, tenth.target, tenth.image) == ("VS_chart_1_0_1", "yes", None)
-    assert tenth.prompt.startswith("From 2001 to 2010, Is 2010 exported the most value")
-    assert (last.id, last.target, last.image) == ("VD_video_19_2_3", "yes", "VD/video/19_2.png")
+    assert tenth.prompt.startswith("From 2001 to 2019, Is 2019 exported the most value")
+    assert (last.id, last.target, last.image) == ("VD_video_19_2_3", "no", "VD/video/19_2.png")
     # counts per category and subcategory: README and file of the release
     assert Counter((i.part, i.meta["subcategory"]) for i in items) == {
         ("VD", "figure"): 80, ("VD", "illusion"): 144, ("VD", "math"): 108, ("VD", "ocr"): 89, ("VD", "video"): 170,

@@ -44,6 +44,7 @@ _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
 _SAID_OF_THINGS = frozenset("azure emerald teal indigo crimson linen denim marble semicircle surf".split())
+COLORS = frozenset("black blue brown gold gray green grey orange pink purple red silver tan white yellow".split())
 _SIDES = frozenset("left right top bottom center centre middle".split())
 _UNKNOWN = -20.0
 # heads of compounds ("traffic light") that are adjectives too
@@ -260,6 +261,8 @@ def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
         return "N"  # "Reply 1988"
     if token.word in _SIDES and before in "PDMC":
         return "A" if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1])) else "N"
+    if token.text in COLORS and letters[i] == "N" and before == "N":
+        return "A"  # "the soup in the bowl green": said of the soup
     if token.word in _MEDIA and before == "M":
         return "N"  # "this figure"
     if token.word in {"most", "more", "fewer", "less"} and letters[i] == "R" and then == "N":
@@ -295,6 +298,8 @@ def subject_end(clause: list[Token]) -> int | None:
         worth = _predicate_worth(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
         if worth > best_worth:
             best, best_worth = end, worth
+    if best is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
+        return len(clause) - 1 if _reading(clause[-1].text, "VV") > -math.inf else None
     return best
 
 
@@ -319,7 +324,7 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
     if clause[end].word == "worldwide":
         return 0.5
     if first == "A" and re.match("A+N", letters[end:]) and not _compares(clause[end]):
-        return 1.5  # more often before its noun: "the two | red lines parallel"
+        return 0.75  # more often before its noun: "the two | red lines parallel"
     if first in "AEGDMRCT":
         return 3
     if first == "P":
@@ -350,7 +355,9 @@ def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
 
 def _in_the_medium(words: list[Token]) -> bool:
     """Whether the words say no more than "in this image"."""
-    return len(words) == 3 and words[0].word in {"in", "on"} and words[2].word in _MEDIA
+    if len(words) != 3 or words[2].word not in _MEDIA:
+        return False
+    return words[0].word == "in" or (words[0].word == "on" and words[2].word != "table")
 
 
 def _describes(word: str) -> bool:

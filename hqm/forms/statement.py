@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import re
 
-from hqm.forms.polar import AUXILIARIES, BE, DO, Token, letters_of, subject_end, tag
+from hqm.forms.polar import AUXILIARIES, BE, COLORS, DO, Token, letters_of, subject_end, tag
 
 PRONOUNS = frozenset("i you he she it we they there someone somebody anyone anybody everyone something".split())
 _SUBORDINATE = frozenset("when while as if where because before after".split())
 _SURE = _SUBORDINATE | {"doing", "like"}
-_COLORS = frozenset("black blue brown gold gray green grey orange pink purple red silver tan white yellow".split())
 
 
 def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = False) -> str | None:
@@ -71,8 +70,6 @@ def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
             return fixed
     end = subject_end(clause)
     if clause[0].word in DO:
-        if end is None and n > 2 and not known[1:-1].strip("DMACNS"):
-            return n - 1
         return end if end is not None and known[end - 1] in "NTCMGE" else None
     if not whole:
         return end
@@ -111,9 +108,9 @@ def _fits(clause: list[Token], end: int) -> bool:
         re.match(r"GN(?!N*$|S)", rest) and clause[end + 1].tag == "NN1"
     ):
         return False
-    if re.match("N[NAPR]", rest) and clause[end].word not in _COLORS:
+    if re.match("N[NAPR]", rest) and clause[end].word not in COLORS:
         return False
-    if rest[0] == "P" and any(clause[i].word in _COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))):
+    if rest[0] == "P" and any(clause[i].word in COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))):
         return False  # "Is the sky above the market green?"
     if subject.endswith("NG") or clause[-1].word == "motion":
         return False
