@@ -29,6 +29,7 @@ from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
+from .forms.build import build_parallel as build_parallel
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
 from .indicators.flags import FLAGS as FLAGS
@@ -39,6 +40,7 @@ from .judges.base import fill as fill
 from .judges.desk import JudgeDesk as JudgeDesk
 from .judges.panel import Panel as Panel
 from .judges.procedure import verdicts as verdicts
+from .judges.released import template_in as template_in
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
 from .metrics import ACCURACY as ACCURACY

@@ -202,7 +202,7 @@ class Desk:
 
     def matrix(self, benchmark: Benchmark, cell: Cell, form: Form, people: Sequence[StoredRespondent]) -> ScoreMatrix:
         """Score the stored answers of one administration."""
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets)
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
         hashes = []
         for person in people:
             row = self._rows(benchmark, form, person, cell.run)

@@ -266,10 +266,9 @@ def _respondent(
     own = {cell: _one_row(matrix, row) for cell, matrix in matrices.items()}
     intervals = {}
     for metric in audited:
-        mask = first.mask(metric)
-        tallies = {key: values[row, mask] for key, values in first.tallies.items()}
-        clusters = np.unique(first.clusters[mask], return_inverse=True)[1]
-        found = jackknife_interval(tallies, clusters, partial(_metric_of, metric), share=metric.share)
+        units = first.units(metric)
+        tallies = {key: values[row] for key, values in units.tallies.items()}
+        found = jackknife_interval(tallies, units.clusters, partial(_metric_of, metric), share=metric.share)
         intervals[metric.name] = [finite(found.low), finite(found.high)]
     types = sorted({item.type for item in first.items if item.type})
     return RespondentScores(
@@ -304,8 +303,7 @@ def _one_row(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
 
 def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
     mask = np.array([item.type == kind for item in matrix.items])
-    sums = {key: values[:, mask].sum(axis=1) for key, values in matrix.tallies.items()}
-    return finite(float(metric(Sums(sums, 1))[0]))
+    return finite(float(metric(matrix.units(metric, mask).sums)[0]))
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:

@@ -158,6 +158,21 @@ class Benchmark:
         """The groups an item is in (grouping -> group); a metric may first reduce within groups (`Metric.group`)."""
         return {}
 
+    def beside(self, item: Item) -> Sequence[str]:
+        """The ids of other items whose answers, by the same respondent, the judge procedure sees beside this one's.
+
+        They come as `response.detail["beside"]`, id -> text; `with_beside` puts them there.
+        """
+        return ()
+
+    def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        """One respondent's verdicts, where they depend on one another, once all are known; as they are by default.
+
+        The items are those of the form in its order. A verdict may only depend on others of its own cluster, which
+        resampling keeps whole.
+        """
+        return verdicts
+
     def subsets(self, item: Item) -> Sequence[str]:
         """The names of the subsets an item is in; metrics may look at one (`existence.f1`)."""
         return [name for name in (item.part, item.type) if name]
@@ -178,6 +193,11 @@ class Benchmark:
         """Make sure that the pictures exist; an embedded benchmark draws them here."""
 
     # --- what follows from that ---
+
+    def with_beside(self, item: Item, response: Response, given: Mapping[str, Response]) -> Response:
+        """The response with the answers of the same respondent that the judge procedure sees beside it."""
+        texts = {key: given[key].text for key in self.beside(item) if key in given and given[key].state != "error"}
+        return response._replace(detail={**response.detail, "beside": texts}) if texts else response
 
     @property
     def name(self) -> str:

@@ -141,6 +141,8 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
     text = text.replace("’", "'").strip()
     lead = _LEAD.match(text)
     said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    if "it false that" in question:
+        return said  # a restatement would have to be read against what is denied
     rest = text[lead.end() :] if lead else text
     if _BOTH.match(rest):
         return None

@@ -98,7 +98,7 @@ def _bounds(one: Case) -> Iterable[Warned]:
     """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the items there."""
     if not one.additive:
         return
-    scores, n = one.scores[0], max(one.n_items, 1)
+    scores, n = one.scores[0], max(len(one.clusters), 1)
     error = np.sqrt(np.maximum(scores * (1 - scores), 1 / n) / n)
     with np.errstate(invalid="ignore"):
         solved = _share_of_items(one.item_scores[0])
@@ -176,7 +176,7 @@ def shifted(one: Case) -> tuple[str, ...]:
 
 def unread_bounds(matrix: ScoreMatrix, one: Case) -> dict[str, Any]:
     """The mean score if every unscored answer were wrong, and if every one were right; of a mean of 0/1 scores."""
-    if not one.additive:
+    if not one.additive or one.metric.group:
         return {}
     values = one.item_scores[0]
     unread = ~np.isfinite(values) | (matrix.states[:, one.mask] == STATES.index("unparsed"))
