@@ -29,6 +29,7 @@ from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
+from .forms.questions import reword as reword
 from .indicators import INDICATORS as INDICATORS
 from .indicators import compare as compare
 from .indicators import coverage as coverage
@@ -60,6 +61,7 @@ from .respondents.base import Request as Request
 from .respondents.base import Respondent as Respondent
 from .respondents.base import Sampling as Sampling
 from .rules import mentions as mentions
+from .rules import settle as settle
 from .scores import ScoreMatrix as ScoreMatrix
 from .store import Ask as Ask
 from .store import Store as Store
