@@ -22,7 +22,7 @@ from hqm.check import Finding, check_form
 from hqm.errors import DataError, DesignError
 from hqm.forms.build import count_rules
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
-from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
+from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
 from hqm.metrics import Metric
 from hqm.psychometrics import jackknife_interval
 from hqm.records import read_json
@@ -221,7 +221,7 @@ def _judged(
     """The reference administration as every judge beside the rule sees it."""
     found = []
     if criterion is not None:
-        judgements = read_criterion(criterion, form, first.respondents)
+        judgements = benchmark.read_criterion(criterion, form, first.respondents)
         desk.store.judge(benchmark.name, form.name, first.cell.run, judgements)
     for judge, form_name, run in desk.store.judged(benchmark.name):
         if (form_name, run) == (first.cell.form, first.cell.run):

@@ -291,9 +291,7 @@ def test_hqh_official_and_paper_differ_as_said(
 ) -> None:
     for scoring, value in (("official", official), ("paper", paper)):
         benchmark = load(data, mode=mode, scoring=scoring)
-        made = asyncio.run(
-            benchmark.judge(benchmark.original.items[0], Response("x"), played_back({"judge": [reply]}))
-        )
+        made = asyncio.run(benchmark.judge(benchmark.original.items[0], Response("x"), played_back({"judge": [reply]})))
         assert made.value == value, scoring
 
 
