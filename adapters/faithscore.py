@@ -87,10 +87,12 @@ class Facts:
 
 
 def marked(text: str, official: bool = True) -> list[str]:
-    """The descriptive pieces of a text with marks after its sub-sentences.
+    """The descriptive pieces of a text with marks after its sub-sentences; officially, every capital D or A is a mark.
 
-    >>> marked("A dog sits, [D] maybe it waits. [A] The grass is wet. [D]")
-    ['A dog sits, ', 'The grass is wet. ']
+    >>> marked("One dog sits, [D] maybe it waits. [A] The grass is wet. [D]")
+    ['One dog sits, ', 'The grass is wet. ']
+    >>> marked("A dog sits. [D]"), marked("A dog sits. [D]", official=False)
+    (['og sits. '], ['A dog sits.'])
     """
     if official:
         at = [i for i, letter in enumerate(text) if letter in "DA"]

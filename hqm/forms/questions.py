@@ -149,6 +149,7 @@ _OPENINGS: tuple[tuple[str, str, str | Callable[[re.Match[str]], str | None]], .
     ("why", r"Why (?P<x>(?:is|are|was|were|does|do|did|would|might|could|can) (?!written).+)\?", r"For what reason \g<x>?"),
     ("look", r"How (?P<d>does|do) (?P<x>.+) look\?", r"What \g<d> \g<x> look like?"),
     ("way", r"How (?P<x>(?:is|are|was|were) .+ (?:colou?red|made|taken|built|decorated|cooked|cut|prepared)|(?:could|can|might|may) .+)\?", r"In what way \g<x>?"),
+    ("imagine", r"Imagine (?:that )?you (?P<x>.+\?)", r"Suppose that you \g<x>"),
     # what, before a noun
     ("kind", r"What (?:kind|sort) of (?P<x>.+)\?", r"What type of \g<x>?"),
     ("kind", r"What type of (?P<x>.+)\?", r"What kind of \g<x>?"),
