@@ -356,11 +356,13 @@ class FaithScore(Benchmark):
         }
         return [Recording(who, "original", 0, answers, path.name) for who, answers in given.items()]
 
-    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str]) -> Sequence[Judgement]:
+    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
         """The released annotation, or labels in HQM's format."""
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
+        if respondents is None:
+            respondents = RESPONDENTS
         known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in respondents}
         named = {who: known[who.lower()] for who in RESPONDENTS if who.lower() in known}
         if not named:

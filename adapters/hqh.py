@@ -12,7 +12,7 @@ Official and paper. `official` reads replies as the released code does. June 202
 `Without hallucination`, else the item is dropped (here: unscored and counted). Joint: the first `AnswerN` of a line says
 whose line it is; a model named on two lines counts twice, one without a line is dropped; the code keeps one set of
 counters for all models by mistake, so that it prints the pool of all models for each: here `hallucination_rate` is the
-model's own and `pooled_rate` what is printed. February 2025: the last line with `Answer:` that has `Incorrect` or
+model's own and `pooled_rate` what is printed; a file with several models' answers is scored as their pool. February 2025: the last line with `Answer:` that has `Incorrect` or
 `Correct`, and the last line with `Extra Contradictory Claims: N`; the code asks until both were read, be it in different
 replies, without end; here up to five replies are looked at, then the answer is unscored. Its rate of a type counts the
 main answer alone, its overall rate the extra claims too. `paper`: both verdicts in any case and with markup round them,
@@ -272,31 +272,37 @@ class Hqh(Benchmark):
             for name, r in responses.items()
             if r.state in ("error", "missing")
         }
-        names = [name for name in responses if name not in verdicts]
+        asked = [name for name in responses if name not in verdicts]
+        # a file of the release's own has several models' answers to an item: they are scored as one
+        texts = [
+            (name, text) for name in asked for text in responses[name].detail.get("answers", [responses[name].text])
+        ]
         prompt = self._asked_of_judge(
             item,
-            "".join(f"Answer{i}: {responses[name].text}\n" for i, name in enumerate(names, 1)),
-            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in range(1, len(names) + 1)),
+            "".join(f"Answer{i}: {text}\n" for i, (_, text) in enumerate(texts, 1)),
+            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in range(1, len(texts) + 1)),
         )
-        if prompt is None or not names:
-            return verdicts | {name: _nothing_to_judge_by() for name in names}
+        if prompt is None or not texts:
+            return verdicts | {name: _nothing_to_judge_by() for name in asked}
         official = self.scoring == "official"
         said = read_joint(await ask("judge", prompt), official)
-        ours = [bad for i in range(1, len(names) + 1) for bad in said.get(i, ())]
-        pool = {"pooled": float(sum(ours)), "pooled_n": float(len(ours))} if official else {}
-        for i, name in enumerate(names, 1):
-            lines = said.get(i, [])
-            if not lines or (not official and len(set(lines)) > 1):
-                # the pool is printed for every model, also for one without a line
-                verdicts[name] = replace(_unread(f"not whether Answer{i} hallucinates"), tally=pool)
-            else:
-                verdicts[name] = settle(_binary(lines if official else lines[:1], pool), responses[name])
+        lines = {i: bad for i, bad in said.items() if i <= len(texts) and (official or len(set(bad)) == 1)}
+        pool = [bad for of in lines.values() for bad in of]
+        # the pool is printed for every model, also for one without a line
+        pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
+        for name in asked:
+            of_name = [
+                lines.get(i, [])[: None if official else 1] for i, (who, _) in enumerate(texts, 1) if who == name
+            ]
+            ours = [bad for of in of_name for bad in of]
+            missing = replace(_unread("not whether the answer hallucinates"), tally=pooled)
+            verdicts[name] = settle(_binary(ours, pooled), responses[name]) if ours else missing
         return {name: verdicts[name] for name in responses}
 
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A copy of `HQH.json` with `answer`, or with `answers` of one model."""
+        """A copy of `HQH.json` with `answer`, or with `answers`: of one model, or jointly judged of several as one."""
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
@@ -308,10 +314,12 @@ class Hqh(Benchmark):
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
             if key in given:
                 raise AnswerError(f"the item {key} is answered twice", place=place, remedy="Keep one answer an item.")
-            if len(texts) != 1:
+            given[key] = Response(*_state(record, texts[0] if texts else None))
+            if len(texts) > 1 and self.jointly:
+                given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
+            elif len(texts) != 1:
                 wrong = f"it has the answers of {len(texts)} models"
-                raise AnswerError(wrong, place=place, remedy="Keep one model's, or read the file as recordings.")
-            given[key] = Response(*_state(record, texts[0]))
+                raise AnswerError(wrong, place=place, remedy="Keep one model's, or score it with --mode joint.")
         return form, given
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
@@ -342,11 +350,8 @@ class Hqh(Benchmark):
         if len(one) == 1:
             yield Finding("one-instruction", f"all {one.total()} existence items ask the same: {next(iter(one))!r}", one.total())  # fmt: skip
         groups = [group for group in same_question(form).values() if len({i.type for i in group}) > 1]
-        yield from found(
-            "duplicate-across-types",
-            "{n} pairs of picture and question stand under two types",
-            [group[0] for group in groups],
-        )
+        twice = [group[0] for group in groups]
+        yield from found("duplicate-across-types", "{n} pairs of picture and question stand under two types", twice)
         places = [item.type for item in form.items]
         if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
             yield Finding("type-by-position", "the items of a type stand together: the id gives the type", len(form))
@@ -363,11 +368,8 @@ class Hqh(Benchmark):
             yield Finding("common-answer", f"{common[0][1]} environment questions have the answer {common[0][0]!r}", common[0][1])  # fmt: skip
         yield from found("no-ground-truth", "{n} items have no ground truth", [i for i in form.items if not i.target])
         yield from found("spelling", "{n} instructions begin with a misspelt word", [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)])  # fmt: skip
-        yield from found(
-            "broken-question",
-            "{n} questions are too broken to be put in other words and stay as they are in the parallel form",
-            [i for i in self.parallel(form).items if i.rule == "questions.frame"],
-        )
+        broken = [i for i in self.parallel(form).items if i.rule == "questions.frame"]
+        yield from found("broken-question", "{n} questions no rule can put in other words: the parallel form only frames them", broken)  # fmt: skip
 
 
 def _constant(path: Path, name: str) -> str:

@@ -126,6 +126,21 @@ class Desk:
         if found.items() - self.store.images(benchmark.name).items():
             self.store.remember_images(benchmark.name, found)
 
+    def picture(self, benchmark: Benchmark, name: str | None) -> tuple[str | None, Path | None, str]:
+        """A picture that a judge sees: its digest, its file, and why there is no file to show."""
+        if name is None:
+            return None, None, ""
+        path, reason = self._file(benchmark, name)
+        known = self._image_digest(benchmark, name)
+        # without the file, what the store knows of it still finds the replies given earlier
+        return known, path, reason
+
+    def rows(
+        self, benchmark: Benchmark, form: Form, people: Sequence[StoredRespondent], run: int
+    ) -> dict[str, list[Response | None]]:
+        """The stored responses of several respondents to one form, by name."""
+        return {person.name: self.responses(benchmark, form, person, run) for person in people}
+
     def plan(self, sitting: Sitting, administration: Administration) -> Job:
         """Find out what of one administration is still to be asked."""
         benchmark, form, run = sitting.benchmark, administration.form, administration.run
@@ -155,8 +170,9 @@ class Desk:
 
     def _image(self, benchmark: Benchmark, name: str | None) -> tuple[Path | None, str]:
         """A picture's file, or why it cannot be used."""
-        if self.blind or name is None:
-            return None, ""
+        return (None, "") if self.blind or name is None else self._file(benchmark, name)
+
+    def _file(self, benchmark: Benchmark, name: str) -> tuple[Path | None, str]:
         found = self._files.get((benchmark.name, name))
         if found is None:
             try:

@@ -7,7 +7,7 @@ and every other one in the store that differs from it in exactly one facet, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,12 +22,15 @@ from hqm.check import Finding, check_form
 from hqm.errors import DataError, DesignError
 from hqm.forms.build import count_rules
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
+from hqm.indicators.compare import compare_runs
+from hqm.judges.desk import JudgeDesk
+from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
 from hqm.metrics import Metric
 from hqm.psychometrics import jackknife_interval
 from hqm.records import read_json
 from hqm.scores import ScoreMatrix, Sums
-from hqm.types import Cell, Estimate, Form, Response, finite
+from hqm.types import ORIGINAL, Cell, Estimate, Form, Response, finite
 from hqm.version import __version__
 
 
@@ -150,6 +153,7 @@ def audit(
     forms: Sequence[Form] = (),
     criterion: Path | None = None,
     metrics: Sequence[str] = (),
+    judges: Sequence[JudgeDesk] = (),
 ) -> BenchmarkAudit:
     """Audit one benchmark from what the store holds.
 
@@ -165,6 +169,8 @@ def audit(
         A file of people's labels on answers of the reference administration.
     metrics
         The metrics to audit; the card's unless given.
+    judges
+        The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
 
     Raises
     ------
@@ -173,35 +179,85 @@ def audit(
     """
     all_forms = {form.name: form for form in forms_of(benchmark, forms)}
     cells = cells_in(desk.store, desk, benchmark, list(all_forms.values()), people)
-    reference = reference or Cell(sight="blind" if desk.blind else "")
+    cells = _judged_cells(cells, judges)
+    reference = reference or Cell(
+        judge=judges[0].panel.label if judges else "rule", sight="blind" if desk.blind else ""
+    )
     if reference not in cells:
         there = "; ".join(map(str, cells)) or "none"
         raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
     audited = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
-    matrices = {cell: desk.matrix(benchmark, cell, all_forms[cell.form], people) for cell in cells}
+    matrices = {cell: _matrix(benchmark, desk, judges, cell, all_forms[cell.form], people) for cell in cells}
     first = matrices[reference]
     judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
-    estimates: list[Estimate] = []
-    for metric in audited:
-        for cell, other in matrices.items():
-            differing = reference.differing(cell)
-            if len(differing) == 1:
-                protocol = _protocol(benchmark, all_forms, reference, cell)
-                drawn = differing[0] == "run" and _without_chance(people, first, other)
-                estimates += compare(differing[0], first, other, metric, protocol, deterministic=drawn)
-        for other in judged:
-            protocol = _protocol(benchmark, all_forms, reference, other.cell)
-            estimates += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
+    estimates = list(_estimates(benchmark, all_forms, reference, matrices, judged, audited, people))
     return _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
+
+
+def _estimates(
+    benchmark: Benchmark,
+    forms: Mapping[str, Form],
+    reference: Cell,
+    matrices: Mapping[Cell, ScoreMatrix],
+    judged: Sequence[ScoreMatrix],
+    audited: Sequence[Metric],
+    people: Sequence[StoredRespondent],
+) -> Iterator[Estimate]:
+    """Compare the reference with every administration that differs from it in one facet."""
+    first = matrices[reference]
+    others = {cell: reference.differing(cell) for cell in matrices}
+    runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
+    drawn = len(runs) > 1 and all(_without_chance(people, first, run) for run in runs[1:])
+    for metric in audited:
+        protocol = _protocol(benchmark, forms, reference, reference)
+        yield from compare_runs(runs, metric, protocol, deterministic=drawn)
+        for cell, facets in others.items():
+            if len(facets) != 1:
+                continue
+            protocol = _protocol(benchmark, forms, reference, cell)
+            same = facets[0] == "run" and _without_chance(people, first, matrices[cell])
+            yield from compare(facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same)
+        for other in judged:
+            protocol = _protocol(benchmark, forms, reference, other.cell)
+            yield from compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
+
+
+def _judged_cells(cells: Sequence[Cell], judges: Sequence[JudgeDesk]) -> list[Cell]:
+    """The administrations as the judges see them: the leading one all of them, again and by others the reference."""
+    if not judges:
+        return list(cells)
+    lead = judges[0]
+    found = [replace(cell, judge=lead.panel.label) for cell in cells]
+    for cell in cells:
+        if cell.form == ORIGINAL and cell.run == 0:
+            found += [replace(cell, judge=named(lead.panel.label, n)) for n in lead.askings() if n]
+            found += [replace(cell, judge=other.panel.label) for other in judges[1:] if other.askings()]
+    return found
+
+
+def _matrix(
+    benchmark: Benchmark,
+    desk: Desk,
+    judges: Sequence[JudgeDesk],
+    cell: Cell,
+    form: Form,
+    people: Sequence[StoredRespondent],
+) -> ScoreMatrix:
+    label, asking = parse_judge(cell.judge)
+    for judge in judges:
+        if judge.panel.label == label:
+            return judge.matrix(cell, form, desk.rows(benchmark, form, people, cell.run), asking)
+    return desk.matrix(benchmark, cell, form, people)
 
 
 def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, other: Cell) -> Protocol:
     data = forms[first.form].digest
     if other.form != first.form:
         data = f"{data}~{forms[other.form].digest}"
+    if benchmark.card.task != "yes_no" or benchmark.roles:
+        return Protocol(benchmark.label, data, benchmark.scorer)
     readers = sorted({benchmark.reader(item).name for cell in (first, other) for item in forms[cell.form].items[:50]})
-    reader = f"({'+'.join(readers)})" if benchmark.card.task == "yes_no" else ""
-    return Protocol(benchmark.label, data, f"{benchmark.scoring}{reader}")
+    return Protocol(benchmark.label, data, benchmark.scorer.replace(benchmark.parser.name, "+".join(readers)))
 
 
 def _without_chance(people: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:

@@ -137,8 +137,8 @@ class Benchmark:
         """
         return read_replies(path, form)
 
-    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str]) -> Sequence[Judgement]:
-        """People's labels of these respondents' answers, in HQM's format or one of the release's own."""
+    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
+        """People's labels of these respondents' answers (of anybody's, if None), in HQM's format or the release's own."""
         return read_criterion(path, form, respondents)
 
     def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
@@ -189,6 +189,14 @@ class Benchmark:
     def label(self) -> str:
         """Name, version and scoring, as a signature has them."""
         return f"{self.name}@{self.card.version}"
+
+    @property
+    def scorer(self) -> str:
+        """How an answer becomes a number, as a signature has it: scoring, and reader or judge procedure."""
+        judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
+        reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
+        inside = ",".join(filter(None, [reader, *judged]))
+        return f"{self.scoring}({inside})" if inside else self.scoring
 
     @cached_property
     def original(self) -> Form:

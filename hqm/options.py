@@ -54,6 +54,26 @@ Workers = Annotated[
     int, typer.Option(min=0, help="Processes that share the work; 0: one a core for tiny models, else one.")
 ]
 Blind = Annotated[bool, typer.Option("--blind", help="Put the questions without their pictures.")]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="The model that judges answers, named like a respondent; repeat it for further judges, the first leads.",
+    ),
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", help="ROLE=NAME: another model for one role of the judge procedure (verifier=hf/...); repeat it."
+    ),
+]
+Rejudge = Annotated[
+    int, typer.Option(min=1, help="How often the judge is asked about the same answers; from 2 on, its consistency.")
+]
+PromptsOption = Annotated[
+    str, typer.Option("--prompts", help="Whose words the judge is asked in: hqm, or official (the release's files).")
+]
+Mode = Annotated[str | None, typer.Option(help="The judge procedure, where a release knows several.")]
 PriceIn = Annotated[
     float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
 ]
@@ -84,6 +104,11 @@ def wishes(
     batch: Batch = 0,
     workers: Workers = 0,
     blind: Blind = False,
+    judges: Judges = None,
+    roles: Roles = None,
+    rejudge: Rejudge = 1,
+    prompts: PromptsOption = "hqm",
+    mode: Mode = None,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -113,6 +138,11 @@ def wishes(
         batch=batch,
         workers=workers,
         blind=blind,
+        judges=tuple(judges or ()),
+        roles=tuple(roles or ()),
+        rejudge=rejudge,
+        prompts=cast(Any, prompts),
+        mode=mode,
     )
 
 

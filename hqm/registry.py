@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -54,6 +55,16 @@ def card(name: str) -> Card:
     """The card of a benchmark known by name."""
     path = shipped() / name / "card.toml"
     return Card.load(path) if path.exists() else load(name).card
+
+
+def cards(wanted: Sequence[str]) -> list[Card]:
+    """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
+    found: list[Card] = []
+    for name in names() if "all" in wanted else wanted:
+        members = groups().get(name, (name,))
+        path = Path(name) / "card.toml"
+        found += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+    return list({one.name: one for one in found}.values())
 
 
 def load_all(name: str, **settings: Any) -> list[Benchmark]:

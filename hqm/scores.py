@@ -179,8 +179,19 @@ class MatrixBuilder:
         self._rows.append(np.array(row, dtype=np.int64))
         self._names.append(respondent)
 
+    def add_verdicts(self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]) -> None:
+        """Take in one respondent's answers with the verdicts that a judge gave on them."""
+        row = []
+        for answer, verdict in zip(answers, verdicts, strict=True):
+            row.append(0 if answer is None else self._keep(verdict, answer))
+        self._rows.append(np.array(row, dtype=np.int64))
+        self._names.append(respondent)
+
     def _score_new(self, item: Item, response: Response) -> int:
-        self._verdicts.append(self._score(item, response))
+        return self._keep(self._score(item, response), response)
+
+    def _keep(self, verdict: Verdict, response: Response) -> int:
+        self._verdicts.append(verdict)
         self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
         return len(self._verdicts) - 1
 

@@ -50,6 +50,12 @@ def digest_file(path: Path) -> str:
     return TAG + running.hexdigest()
 
 
+def sha256_file(path: Path) -> str:
+    """A file's SHA-256 in hexadecimal, as releases publish it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def digest_all(parts: Iterable[str]) -> str:
     """The hash of many texts, in order, without holding them together."""
     running = hashlib.blake2b(digest_size=_SIZE)

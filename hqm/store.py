@@ -296,6 +296,14 @@ class Store:
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
         return {row[3]: row for row in self._all(query, respondent, run)}
 
+    def replies(self, respondent: int, run: int) -> dict[str, Response]:
+        """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
+        query = (
+            "SELECT a.digest, text, state, reason FROM answers JOIN asks a ON a.id = answers.ask "
+            "WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        )
+        return {row[0]: Response(*row[1:]) for row in self._all(query, respondent, run)}
+
     def answered(self, respondent: int, run: int) -> set[int]:
         """The asks that need not be asked again: the last attempt was no error."""
         rows = self._all(

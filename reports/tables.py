@@ -12,6 +12,8 @@ FAMILIES = {
     "test_retest": "Test-retest",
     "parallel_forms": "Parallel forms",
     "criterion": "Criterion",
+    "judge_consistency": "Judge asked again",
+    "judge_agreement": "Another judge",
     "blindness": "Without the picture",
 }
 STATISTICS = {

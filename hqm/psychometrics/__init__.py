@@ -8,22 +8,220 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
-from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
+from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
+from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
+from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
+from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
+from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
+from hqm.psychometrics.dif import (
+    MantelHaenszel,
+    Option,
+    OptionAnalysis,
+    item_functioning,
+    mantel_haenszel,
+    option_analysis,
+)
+from hqm.psychometrics.duplicates import Duplicates, duplicate_items
+from hqm.psychometrics.families import (
+    FamilyDependence,
+    Influence,
+    RangeRestriction,
+    family_dependence,
+    leave_one_out,
+    range_restriction,
+)
+from hqm.psychometrics.form_effect import (
+    FormReliability,
+    ShiftHeterogeneity,
+    form_reliability,
+    shift_heterogeneity,
+    shift_heterogeneity_of_scores,
+)
+from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
+from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
+from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
+from hqm.psychometrics.items import (
+    ItemAnalysis,
+    ItemStatistics,
+    LabelError,
+    LabelErrors,
+    item_analysis,
+    label_error_candidates,
+)
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
+from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
+from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.omega import minres_loadings, omega_t
+from hqm.psychometrics.position import (
+    CircularAccuracy,
+    PositionBias,
+    circular_accuracy,
+    position_bias,
+    recall_deviation,
+)
+from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
+from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
+from hqm.psychometrics.response_bias import (
+    BalancedScore,
+    PairCoherence,
+    ResponseBias,
+    acquiescence,
+    balanced_score,
+    pair_coherence,
+    yes_excess,
+)
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
+from hqm.psychometrics.significance import SignificanceTest
+from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
+from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
+from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
+from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
+from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
+from hqm.psychometrics.weights import stream
 
 __all__ = [
     "ICC",
+    "Abilities",
+    "Alpha",
+    "BalancedScore",
+    "BlandAltman",
+    "BlindType",
     "Bounds",
+    "CircularAccuracy",
     "Coefficient",
+    "Concordance",
+    "Coverage",
+    "Cue",
+    "Duplicates",
+    "Equivalence",
+    "FamilyDependence",
+    "FormReliability",
+    "GeneralizedRetest",
+    "Giveaway",
+    "Grim",
+    "Influence",
+    "Interval",
     "ItemAgreement",
+    "ItemAnalysis",
+    "ItemResponseModel",
+    "ItemRest",
+    "ItemStatistics",
+    "JudgeNoise",
+    "KendallW",
+    "LabelError",
+    "LabelErrors",
+    "Leakage",
+    "LengthElasticity",
+    "MantelHaenszel",
+    "MeasurementError",
+    "Option",
+    "OptionAnalysis",
+    "PairCoherence",
+    "PairOrder",
+    "PositionBias",
+    "RangeRestriction",
+    "RankStability",
+    "Rasch",
+    "RaschItem",
+    "Replicates",
+    "ResponseBias",
+    "ShiftHeterogeneity",
+    "SignalDetection",
+    "SignificanceTest",
+    "Solvability",
+    "SplitHalf",
+    "StandardErrors",
+    "Statistic",
+    "Subscore",
+    "TableCheck",
+    "TopK",
+    "TypeCoverage",
+    "Violation",
+    "acquiescence",
+    "aggregate",
+    "balanced_score",
+    "benjamini_hochberg",
+    "bias_test",
+    "bland_altman",
+    "blind_solvability",
+    "check_table",
+    "circular_accuracy",
+    "concordance",
+    "cronbach_alpha",
+    "drift_test",
+    "duplicate_items",
+    "equivalence",
+    "equivalence_margin",
+    "family_dependence",
+    "form_reliability",
+    "grim",
+    "holm",
     "icc",
     "item_agreement",
+    "item_analysis",
+    "item_functioning",
+    "item_response",
+    "item_rest",
+    "items_for_error",
+    "items_needed",
     "jackknife_interval",
+    "judge_share",
+    "judge_share_from_correlations",
+    "kendall_tau_b",
+    "kendall_w",
+    "kr21",
+    "label_error_candidates",
+    "lambda2",
+    "lambda6",
+    "leakage_cues",
+    "leave_one_out",
+    "length_elasticity",
+    "length_shift",
+    "mantel_haenszel",
     "mean_shift",
+    "measurement_error",
+    "minres_loadings",
     "noise_floor",
+    "omega_t",
+    "option_analysis",
+    "pair_coherence",
+    "pair_order",
+    "pair_tallies",
     "pearson",
+    "pearson_of_sums",
+    "position_bias",
+    "prmse",
+    "range_restriction",
+    "rank_stability",
+    "rasch",
+    "recall_deviation",
+    "resample",
+    "rho_g",
+    "rho_g_of_scores",
+    "shift_heterogeneity",
+    "shift_heterogeneity_of_scores",
+    "signal_detection",
+    "signal_detection_from_rates",
+    "spearman",
+    "spearman_brown",
+    "split_half",
+    "standard_errors",
+    "standardized_reliability",
+    "stratified_alpha",
+    "stream",
+    "subscore_value",
+    "tally_statistic",
+    "top_k_overlap",
+    "type_coverage",
+    "yes_excess",
 ]
