@@ -24,6 +24,7 @@ without facts has no label.
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -250,12 +251,13 @@ class FaithScore(Benchmark):
         facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
         if isinstance(facts, str):
             return Verdict.unscored("unparsed", facts)
-        holds: list[bool | None] = []
-        yes_no = parser("vlmevalkit")
-        for _, fact in facts.all:
-            reply = await ask("verifier", fill(self.prompt("verify"), fact=fact), image=item.image)
-            said = yes_no(reply, "", False)
-            holds.append("yes" in reply.lower() if official else None if said is None else said == "yes")
+        question, yes_no = self.prompt("verify"), parser("vlmevalkit")
+        # all at once: what is not known yet can then be asked in one batch
+        replies = await asyncio.gather(
+            *(ask("verifier", fill(question, fact=fact), image=item.image) for _, fact in facts.all)
+        )
+        read_as = {"yes": True, "no": False, None: None}
+        holds = ["yes" in reply.lower() if official else read_as[yes_no(reply)] for reply in replies]
         read = [ok for ok in holds if ok is not None]
         if not read and not official:
             why = "no reply of the verifier says yes or no" if holds else "the answer states no fact about the picture"
@@ -286,28 +288,29 @@ class FaithScore(Benchmark):
 
     async def _by_part(self, answer: str, ask: AskJudge) -> Facts | str:
         official = self.scoring == "official"
-        pieces = (piece.replace('"', "") for piece in re.split(r"[,.]", answer.replace("\n", " ")))
-        sentences: list[str] = []
+        cut = (piece.replace('"', "") for piece in re.split(r"[,.]", answer.replace("\n", " ")))
+        pieces = [piece for piece in cut if len(piece.strip()) > 1]
+        question = self.prompt("recognize_part")
+        replies = await asyncio.gather(
+            *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
+        )
+        said = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
+        if not official and any(("analytical" in reply) == ("descriptive" in reply) for reply in said):
+            return "the recognizer calls a sub-sentence neither descriptive nor analytical"
+        marks = ["A" if "analytical" in reply else "D" for reply in said]
+        sentences = [marked(f"{piece} [{mark}] ", official) for piece, mark in zip(pieces, marks, strict=True)]
+        # the released code asks for every sub-sentence, and passes over what it gets for an empty one
+        described = [text for text in map("".join, sentences) if text or official]
+        question = self.prompt("decompose")
+        replies = await asyncio.gather(*(ask("decomposer", fill(question, description=text)) for text in described))
         by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
-        for piece in [piece for piece in pieces if len(piece.strip()) > 1]:
-            reply = await ask("recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=answer))
-            said = reply.split("\n")[0].lower() if official else reply.lower()
-            if not official and ("analytical" in said) == ("descriptive" in said):
-                return "the recognizer calls a sub-sentence neither descriptive nor analytical"
-            mark = "A" if "analytical" in said else "D"
-            ours = marked(f"{piece} [{mark}] ", official)
-            sentences += ours
-            described = "".join(ours)
-            if not described and not official:
-                continue
-            # the released code asks for every sub-sentence, and passes over what it gets for an empty one
-            reply = await ask("decomposer", fill(self.prompt("decompose"), description=described))
-            facts = decomposed(reply.split("\n\n")[0] if official else reply, official) if described else {}
+        for text, reply in zip(described, replies, strict=True):
+            facts = decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
             if facts is None and not official:
                 return "the decomposer's reply has no line of facts"
             for kind, made in (facts or {}).items():
                 by_kind[kind] += made
-        return Facts(by_kind, sentences)
+        return Facts(by_kind, [text for of in sentences for text in of])
 
     # --- files ---
 
@@ -361,9 +364,8 @@ class FaithScore(Benchmark):
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
-        if respondents is None:
-            respondents = RESPONDENTS
-        known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in respondents}
+        who_else = RESPONDENTS if respondents is None else respondents
+        known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in who_else}
         named = {who: known[who.lower()] for who in RESPONDENTS if who.lower() in known}
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip

@@ -14,6 +14,7 @@ import hqm
 from hqm import Item, Response, Verdict
 from hqm.judges.replies import played_back
 from hqm.scores import MatrixBuilder
+from hqm.scoring import score_file
 
 pytestmark = pytest.mark.data
 KINDS = ("Entities", "Relations", "Colors", "Counting", "Other attributes")
@@ -246,7 +247,7 @@ def test_faithscore_by_sub_sentence_as_the_current_code_does(data: Path) -> None
     assert verdict.tally["entity_true"] == 2.0
     # "There is a man." ends in a full stop: its word is empty, and every failed relation then fails every sub-sentence
     assert verdict.tally["sentence"] == 0.0
-    paper = judge(load(data, mode="sub_sentence", scoring="paper"), item, given | {"recognizer": ["descriptive", "hm"]}, answer)  # fmt: skip
+    paper = judge(load(data, mode="sub_sentence", scoring="paper"), item, given | {"recognizer": ["descriptive", "hm", "analytical", "hm"]}, answer)  # fmt: skip
     assert (paper.state, paper.reason) == ("unparsed", "the recognizer calls a sub-sentence neither descriptive nor analytical")  # fmt: skip
 
 
@@ -325,3 +326,30 @@ def test_faithscore_reads_the_releases_answer_files(data: Path, tmp_path: Path) 
         benchmark.read_answers(path, benchmark.original)
     path.write_text(json.dumps({"item": "000000525439/conv", "answer": "x"}))
     assert benchmark.read_answers(path, benchmark.original)[1]["000000525439/conv"] == Response("x")
+
+
+def test_faithscore_scores_files_of_answers_replies_and_labels(data: Path, tmp_path: Path) -> None:
+    """`hqm score faithscore --answers FILE --judgements FILE --criterion annotation.jsonl`."""
+    rows = [json.loads(line) for line in (data / "faithscore" / "annotation.jsonl").read_text().splitlines()][:90]
+    benchmark, rng = load(data), random.Random(1)
+    answers, path = tmp_path / "LLaVA.jsonl", tmp_path / "replies.jsonl"
+    answers.write_text(
+        "\n".join(json.dumps({"answer": r["answer"], "image": f"COCO_val2014_{r['id']}.jpg"}) for r in rows)
+    )
+    rival, lines = Rival(), []
+    for item in benchmark.original.items:
+        marked, facts, said = replies(rng)
+        rival.add(marked, facts, said)
+        for role, texts in (("recognizer", [marked]), ("decomposer", [facts]), ("verifier", said)):
+            lines += [json.dumps({"item": item.id, "role": role, "reply": text}) for text in texts]
+    path.write_text("\n".join(lines))
+    annotation = data / "faithscore" / "annotation.jsonl"
+    found = score_file(benchmark, answers, judgements=path, criterion=annotation)
+    assert found.metrics["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
+    assert found.metrics["sentence_faithscore"] == pytest.approx(sum(rival.sentences) / 90, rel=1e-14)
+    assert found.unscored == 0
+    assert found.criterion["labelled"] == 90
+    assert found.criterion["faithful"] == pytest.approx(0.7638397254155317, rel=1e-14)
+    paper = score_file(load(data, scoring="paper"), answers, judgements=path, criterion=annotation)
+    assert paper.unscored > 0
+    assert paper.criterion["labelled"] == 90 - sum(not r["stage 2"] for r in rows)

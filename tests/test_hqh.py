@@ -15,6 +15,7 @@ from hqm import Item, Response, Verdict
 from hqm.judges.replies import played_back
 from hqm.metrics import Metric
 from hqm.scores import MatrixBuilder
+from hqm.scoring import score_file
 
 pytestmark = pytest.mark.data
 
@@ -376,3 +377,39 @@ def test_hqh_reads_its_answer_files(data: Path, tmp_path: Path) -> None:
         path.write_text(json.dumps(wrong))
         with pytest.raises(hqm.AnswerError, match=sentence):
             benchmark.read_answers(path, benchmark.original)
+
+
+def test_hqh_scores_files_of_answers_and_replies(data: Path, tmp_path: Path) -> None:
+    """`hqm score hqh --answers FILE --judgements FILE`, in each mode."""
+    rows = json.loads((data / "hqh" / "HQH.json").read_text())[480:540]
+    answers, replies = tmp_path / "answers.json", tmp_path / "replies.jsonl"
+    rng = random.Random(11)
+    for mode, choice in (("june2024", REPLIES_2024), ("february2025", REPLIES_2025)):
+        said = {str(row["id"]): rng.choice(choice) for row in rows}
+        answers.write_text(json.dumps([{**row, "answer": f"It is {row['id']}."} for row in rows]))
+        replies.write_text("\n".join(json.dumps({"item": key, "reply": text}) for key, text in said.items()))
+        benchmark = load(data, mode=mode)
+        found = score_file(benchmark, answers, judgements=replies)
+        types = {i.id: i.type for i in benchmark.original.items}
+        if mode == "june2024":
+            expected = rival_june(said, types)
+            expected = {"hallucination_rate": expected["overall"], "ocr.hallucination_rate": expected["ocr"]}
+        else:
+            expected = rival_february({key: [text] for key, text in said.items()}, types)
+        assert {name: found.metrics[name] for name in expected} == expected
+        assert found.mode == mode
+        counted = sum(bool(re.search(r"With(out)? h", text)) for text in said.values()) if mode == "june2024" else 0
+        assert mode != "june2024" or found.unscored == 4000 - counted
+    models = 3
+    answers.write_text(json.dumps([{**row, "answers": ["a", "b", "c"]} for row in rows]))
+    texts = {
+        str(row["id"]): "\n".join(
+            f"Answer{n}: {rng.choice(['With', 'Without', 'Perhaps with'])} hallucination" for n in range(1, models + 1)
+        )
+        for row in rows
+    }
+    replies.write_text("\n".join(json.dumps({"item": key, "reply": text}) for key, text in texts.items()))
+    found = score_file(load(data, mode="joint"), answers, judgements=replies)
+    bad, good = (sum(text.count(f": {word} ") for text in texts.values()) for word in ("With", "Without"))
+    # what the released code prints for each of the three
+    assert found.metrics["hallucination_rate"] == found.metrics["pooled_rate"] == bad / (bad + good)

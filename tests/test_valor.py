@@ -13,6 +13,7 @@ import hqm
 from hqm import Item, Response, Verdict
 from hqm.judges.replies import played_back
 from hqm.scores import MatrixBuilder
+from hqm.scoring import score_file
 
 pytestmark = pytest.mark.data
 PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
@@ -485,3 +486,22 @@ def test_valor_reads_replies_in_our_format(data: Path, tmp_path: Path) -> None:
     assert benchmark.read_replies(path, benchmark.original) == {
         "object_existence/2399941": {"extractor": ["{}"], "matcher": ["{}"]}
     }
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, part: str) -> None:
+    """`hqm score valor --part PART --answers FILE --judgements FILE` prints the release's line."""
+    benchmark, rng = load(data), random.Random(99)
+    captions, lines, rows = {}, [], []
+    for item in benchmark.original.only(part).items:
+        extracted, matched, row = invented(rng, item)
+        rows.append(row)
+        captions[item.id.partition("/")[2]] = {"generated_caption": f"A caption of {item.id}."}
+        for role, made in (("extractor", extracted), ("matcher", matched)):
+            lines.append(json.dumps({"item": item.id, "role": role, "reply": json.dumps(made)}))
+    answers, replies = tmp_path / "mine.json", tmp_path / "replies.jsonl"
+    answers.write_text(json.dumps(captions))
+    replies.write_text("\n".join(lines))
+    found = score_file(benchmark, answers, part, judgements=replies)
+    assert "\t".join(f"{found.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert (found.n, found.unscored, found.part) == (len(rows), 0, part)
