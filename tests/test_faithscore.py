@@ -1,20 +1,26 @@
 """FaithScore on real data: golden records, the human annotation, and the three stages against a rival."""
 
 import asyncio
+import base64
+import io
 import json
 import random
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import hqm
 from hqm import Item, Response, Verdict
+from hqm.cli import main
 from hqm.judges.replies import played_back
 from hqm.scores import MatrixBuilder
 from hqm.scoring import score_file
+from tests.judge_server import JudgeServer
 
 pytestmark = pytest.mark.data
 KINDS = ("Entities", "Relations", "Colors", "Counting", "Other attributes")
@@ -353,3 +359,55 @@ def test_faithscore_scores_files_of_answers_replies_and_labels(data: Path, tmp_p
     paper = score_file(load(data, scoring="paper"), answers, judgements=path, criterion=annotation)
     assert paper.unscored > 0
     assert paper.criterion["labelled"] == 90 - sum(not r["stage 2"] for r in rows)
+
+
+def test_an_audit_whose_judge_knows_the_annotation_agrees_with_people(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The released answers and labels through a real server that plays the three roles, and the audit's criterion."""
+    annotation = data / "faithscore" / "annotation.jsonl"
+    rows = [json.loads(line) for line in annotation.read_text().splitlines()]
+    pictures = sorted({row["id"] for row in rows})
+    (tmp_path / "images").mkdir()
+    for n, key in enumerate(pictures):
+        Image.new("RGB", (4, 4), (7 * n, 9, 9)).save(tmp_path / "images" / f"COCO_val2014_{key}.jpg", quality=100)
+    facts = [[piece for fact in row["stage 2"] for piece in fact.rstrip(".").split(". ")] for row in rows]
+    # the two models' facts about a picture may be the same words: the later label holds for both
+    labels = {(r["id"], piece): v for r in rows for f, v in r["stage 2"].items() for piece in f.rstrip(".").split(". ")}
+
+    def reply(prompt: str, body: dict[str, Any]) -> str:
+        content = body["messages"][0]["content"]
+        if len(content) == 2:
+            url = next(part["image_url"]["url"] for part in content if part["type"] == "image_url")
+            red = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB").getpixel((1, 1))[0]
+            picture = pictures[round(red / 7)]
+            fact = prompt.split("true of it? ")[1].split("\n")[0].rstrip(".")
+            return "Yes." if labels[picture, fact] else "No, it is not."
+        if "Description: row" in prompt:
+            return "Entities: " + ". ".join(facts[int(prompt.split("Description: row")[-1])])
+        row = next(n for n, r in enumerate(rows) if f"Text:\n{' '.join(r['answer'].split(chr(10)))}\n" in prompt)
+        return f"row{row} [D]" if facts[row] else "it may be so [A]"
+
+    server = JudgeServer(reply)
+    arguments = ["audit", "faithscore", "--recorded", annotation, "--criterion", annotation, "--judge", server.name()]
+    arguments += ["--images", tmp_path / "images", "--out", tmp_path / "out", "--forms", "original", "-q"]
+    monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+    try:
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code, capsys.readouterr().err
+    finally:
+        server.stop()
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
+    expected = [
+        sum(labels[row["id"], fact] for fact in made) / len(made) if made else 0.0
+        for row, made in zip(rows, facts, strict=True)
+    ]
+    scores = {r["name"]: next(iter(r["cells"].values()))["faithscore"] for r in audit["respondents"]}
+    assert scores == {
+        "recorded/LLaVA": pytest.approx(sum(expected[:90]) / 90),
+        "recorded/InstructBLIP": pytest.approx(sum(expected[90:]) / 90),
+    }
+    # the second model's labels hold for both, so its number is the annotation's
+    assert scores["recorded/InstructBLIP"] == pytest.approx(0.7795434574566841, abs=0.003)
+    assert any(e["indicator"].startswith("criterion") for e in audit["estimates"])
