@@ -7,10 +7,10 @@ from .administer import StoredRespondent as StoredRespondent
 from .administer import administer as administer
 from .administer import people_in as people_in
 from .administer import people_of as people_of
-from .audit import Audit as Audit
-from .audit import BenchmarkAudit as BenchmarkAudit
-from .audit import RespondentScores as RespondentScores
 from .audit import audit as audit
+from .audit_value import Audit as Audit
+from .audit_value import BenchmarkAudit as BenchmarkAudit
+from .audit_value import RespondentScores as RespondentScores
 from .benchmark import Benchmark as Benchmark
 from .card import Card as Card
 from .chair import chair_tally as chair_tally
@@ -32,6 +32,7 @@ from .errors import UsageError as UsageError
 from .forms.questions import reword as reword
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
+from .indicators.flags import FLAGS as FLAGS
 from .indicators.types import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge
@@ -81,3 +82,7 @@ from .types import LeftOut as LeftOut
 from .types import Response as Response
 from .types import Verdict as Verdict
 from .version import __version__ as __version__
+from .words.base import Noun as Noun
+from .words.base import Recipe as Recipe
+from .words.base import Words as Words
+from .words.parts import find_words as find_words

@@ -372,7 +372,7 @@ def test_an_audit_whose_judge_knows_the_annotation_agrees_with_people(
     for n, key in enumerate(pictures):
         Image.new("RGB", (4, 4), (7 * n, 9, 9)).save(tmp_path / "images" / f"COCO_val2014_{key}.jpg", quality=100)
     facts = [[piece for fact in row["stage 2"] for piece in fact.rstrip(".").split(". ")] for row in rows]
-    # the two models' facts about a picture may be the same words: the later label holds for both
+    # facts about a picture may be the same words with another label: the later label holds for all
     labels = {(r["id"], piece): v for r in rows for f, v in r["stage 2"].items() for piece in f.rstrip(".").split(". ")}
 
     def reply(prompt: str, body: dict[str, Any]) -> str:
@@ -408,6 +408,4 @@ def test_an_audit_whose_judge_knows_the_annotation_agrees_with_people(
         "recorded/LLaVA": pytest.approx(sum(expected[:90]) / 90),
         "recorded/InstructBLIP": pytest.approx(sum(expected[90:]) / 90),
     }
-    # the second model's labels hold for both, so its number is the annotation's
-    assert scores["recorded/InstructBLIP"] == pytest.approx(0.7795434574566841, abs=0.003)
     assert any(e["indicator"].startswith("criterion") for e in audit["estimates"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from hqm.judges.panel import parse_judge
 from hqm.metrics import Array, Metric
-from hqm.psychometrics import Bounds, Coefficient
+from hqm.psychometrics import Bounds, Coefficient, agreement_left_out
 from hqm.scores import ScoreMatrix, Sums, align
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
@@ -120,6 +120,13 @@ class Case:
         return np.stack(found)
 
     @cached_property
+    def agreement_without(self) -> Mapping[str, Array]:
+        """Coefficient of agreement -> (clusters,): between the first and the last administration, each cluster left out."""
+        if self.whole is not None:
+            return {}
+        return agreement_left_out(self.without[0], self.without[-1])
+
+    @cached_property
     def item_scores(self) -> Array:
         """(administrations, respondents, items): the metric of every single answer; NaN where it was not scored."""
         found = []
@@ -133,13 +140,22 @@ class Case:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
         return self.metric.share and not self.metric.group
 
-    def estimate(self, statistic: str, found: Coefficient, /, *, flags: Sequence[str] = (), **detail: Any) -> Estimate:
-        """A coefficient as a signed estimate."""
+    def estimate(
+        self,
+        statistic: str,
+        found: Coefficient,
+        /,
+        *,
+        flags: Sequence[str] = (),
+        over: str = "model_population",
+        **detail: Any,
+    ) -> Estimate:
+        """A coefficient as a signed estimate; `over` is what its own interval generalises over."""
         intervals = []
         if found.fixed is not None and math.isfinite(found.fixed.low):
             intervals.append(_interval(found.fixed, "fixed_models"))
         if math.isfinite(found.low):
-            intervals.append(Interval(found.low, found.high, "model_population", found.method, found.level))
+            intervals.append(Interval(found.low, found.high, over, found.method, found.level))
         unscored = sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
         carried = [*self.flags, *found.flags, *flags]
         if self.turned:
@@ -256,3 +272,16 @@ def number(value: float | None) -> float | None:
 def numbers(values: Array) -> list[float | None]:
     """Numbers for a detail."""
     return [number(float(value)) for value in values]
+
+
+def informative(one: Case, found: Coefficient) -> Coefficient:
+    """A coefficient that is 1 by construction says nothing."""
+    if one.facet == "run" and one.deterministic and np.isfinite(found.value):
+        reason = (
+            "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
+        )
+        return Coefficient(
+            found.value, found.low, found.high, found.n, found.level, found.method, "not_informative", reason,
+            flags=("DETERMINISTIC",),
+        )  # fmt: skip
+    return found

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.case import Case, number, numbers
-from hqm.indicators.pairs import informative
+from hqm.indicators.case import Case, informative, number, numbers
 from hqm.psychometrics import (
     Coefficient,
     GeneralizedRetest,
