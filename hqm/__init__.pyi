@@ -30,6 +30,7 @@ from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .forms.build import build_parallel as build_parallel
+from .forms.questions import reword as reword
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
 from .indicators.flags import FLAGS as FLAGS
@@ -66,6 +67,7 @@ from .respondents.base import Request as Request
 from .respondents.base import Respondent as Respondent
 from .respondents.base import Sampling as Sampling
 from .rules import mentions as mentions
+from .rules import settle as settle
 from .scores import ScoreMatrix as ScoreMatrix
 from .store import Ask as Ask
 from .store import Store as Store
