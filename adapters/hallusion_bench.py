@@ -11,8 +11,8 @@ figures right. LH, VI and Mixed are the shares of errors that the release's deci
 hallucination, to visual illusion, to either. Types: the release labels none; its subcategories are mapped (chart and table
 to comparison, map to relation, illusion to comparison, figure to existence, math to attribute, video to action).
 
-Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; figures are read
-in percent rounded to four decimals; the easy and hard accuracies are those of pairs within the original figures and within
+Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; measures are
+percentages of four decimals; the easy and hard accuracies are those of pairs within the original figures and within
 the edited ones; whether an answer said yes is inferred from its being counted right, so that an unclear answer counts as a
 no to a question whose answer is yes, and as a yes otherwise (the other way round where unclear is right); only the questions
 that a file has count. `paper`: a reply that says none of the words is unscored; plain percentages; easy and hard are per
@@ -137,7 +137,7 @@ class HallusionBench(Benchmark):
 
     def subsets(self, item: Item) -> list[str]:
         """Category, subcategory, and within each the easy (original) and hard (edited) figures."""
-        scopes = [item.part, f"{item.part}_{item.meta['subcategory']}"]
+        scopes = [item.part.lower(), f"{item.part.lower()}_{item.meta['subcategory']}"]
         level = "hard" if item.meta["visual"] == "2" else "easy"
         return [*scopes, level, *(f"{scope}_{level}" for scope in scopes)]
 
@@ -249,7 +249,7 @@ class HallusionBench(Benchmark):
         if verdict.tally["right"]:
             return None
         if item.meta["figure"] == "0":
-            return "VI" if item.part == "VD" else "LH"
+            return "vi" if item.part == "VD" else "lh"
         if first is None:
             return None
         before = _code(first[1])
@@ -258,15 +258,15 @@ class HallusionBench(Benchmark):
             same = float(verdict.read == first[1].read)
         if item.part == "VD":
             if code == 0 and before == 1:
-                return None if same is None else "Mixed" if same else "VI"
-            return "VI"
+                return None if same is None else "mixed" if same else "vi"
+            return "vi"
         if before == 0:
             if code == 2:
-                return "Mixed"
-            return None if same is None else "LH" if same else "Mixed"
+                return "mixed"
+            return None if same is None else "lh" if same else "mixed"
         if before == 1 and code == 0 and item.meta["visual"] == "2":
-            return None if same is None else "LH" if same else "VI"
-        return "VI"
+            return None if same is None else "lh" if same else "vi"
+        return "vi"
 
     def official_prompt(self, name: str) -> str:
         """The prompt as the release's `utils.py` puts it together."""

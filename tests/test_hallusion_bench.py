@@ -149,21 +149,21 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
     def accuracies(some: list[dict[str, Any]], dot: str) -> dict[str, float]:
         drawn = [row for row in some if not (row["category"] == "VS" and row["figure_id"] == "0")]
         sets = {
-            "aAcc": [[right(row)] for row in some],
-            "fAcc": together(drawn, "figure_id"),
-            "qAcc": together(some, "question_id"),
-            "easy_aAcc": together([row for row in some if row["visual_input"] != "2"], "question_id"),
-            "hard_aAcc": together([row for row in some if row["visual_input"] == "2"], "question_id"),
+            "aacc": [[right(row)] for row in some],
+            "facc": together(drawn, "figure_id"),
+            "qacc": together(some, "question_id"),
+            "easy_aacc": together([row for row in some if row["visual_input"] != "2"], "question_id"),
+            "hard_aacc": together([row for row in some if row["visual_input"] == "2"], "question_id"),
         }
         found = {dot + metric: share(sum(map(all, groups)), len(groups)) for metric, groups in sets.items()}
         if dot.count("_"):
             return found
-        figures = sets["fAcc"]
+        figures = sets["facc"]
         found[dot + "figures_wrong"] = share(sum(not any(group) for group in figures), len(figures))
         found[dot + "figures_inconsistent"] = share(sum(any(g) and not all(g) for g in figures), len(figures))
         found[dot + "figure_score"] = round(sum(sum(g) / len(g) for g in figures) / len(figures), 4)
         causes = Counter(filter(None, map(cause, some)))
-        for what in ("LH", "VI", "Mixed"):
+        for what in ("lh", "vi", "mixed"):
             found[dot + what] = share(causes[what], sum(causes.values()))
         return found
 
@@ -175,27 +175,27 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
         table: dict[tuple[str, str], str | None]
         if row["figure_id"] == "0":
             if row["category"] == "VD":
-                return None if now == "1" else "VI"
-            return "LH" if now == "0" else None
+                return None if now == "1" else "vi"
+            return "lh" if now == "0" else None
         if row["category"] == "VD":
             table = {
-                ("1", "0"): "Mixed" if alike else "VI", ("1", "2"): "VI", ("0", "0"): "VI", ("0", "2"): "VI",
-                ("2", "0"): "VI", ("2", "2"): "VI",
+                ("1", "0"): "mixed" if alike else "vi", ("1", "2"): "vi", ("0", "0"): "vi", ("0", "2"): "vi",
+                ("2", "0"): "vi", ("2", "2"): "vi",
             }  # fmt: skip
         else:
-            edited = "LH" if alike else "VI"
+            edited = "lh" if alike else "vi"
             table = {
-                ("0", "0"): "LH" if alike else "Mixed", ("0", "2"): "Mixed", ("2", "0"): "VI", ("2", "2"): "VI",
-                ("1", "2"): "VI", ("1", "0"): edited if row["visual_input"] == "2" else "VI",
+                ("0", "0"): "lh" if alike else "mixed", ("0", "2"): "mixed", ("2", "0"): "vi", ("2", "2"): "vi",
+                ("1", "2"): "vi", ("1", "0"): edited if row["visual_input"] == "2" else "vi",
             }  # fmt: skip
         return table.get((before, now))
 
     found = accuracies(rows, "")
     for category in ("VD", "VS"):
         mine = [row for row in rows if row["category"] == category]
-        found |= accuracies(mine, f"{category}.")
+        found |= accuracies(mine, f"{category.lower()}.")
         for kind in {row["subcategory"] for row in mine}:
-            found |= accuracies([row for row in mine if row["subcategory"] == kind], f"{category}_{kind}.")
+            found |= accuracies([row for row in mine if row["subcategory"] == kind], f"{category.lower()}_{kind}.")
     truths = [row["gt_answer"] == "1" for row in rows]
     inferred = [right(row) == truth for row, truth in zip(rows, truths, strict=True)]
     wrong = [truth for row, truth in zip(rows, truths, strict=True) if not right(row)]
@@ -294,7 +294,7 @@ def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) 
     found = score_file(benchmark, path)
     read = {"Yes, it is.": "1", "No.": "0", "no": "0"}
     told = [(read[r["model_prediction"]], r["gt_answer"]) for r in rows if r["model_prediction"] in read]
-    assert found.metrics["aAcc"] == share(sum(a == b for a, b in told), len(told))
+    assert found.metrics["aacc"] == share(sum(a == b for a, b in told), len(told))
     assert found.unscored == len(rows) - len(told)
     figures = defaultdict(list)
     for row in rows:
@@ -302,7 +302,7 @@ def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) 
             figures[row["category"], row["subcategory"], row["set_id"], row["figure_id"]].append(row)
     whole = [f for f in figures.values() if all(r["model_prediction"] in read for r in f)]
     right = [all(read[r["model_prediction"]] == r["gt_answer"] for r in f) for f in whole]
-    assert found.metrics["fAcc"] == share(sum(right), len(right)), "a figure with an unread answer drops out"
+    assert found.metrics["facc"] == share(sum(right), len(right)), "a figure with an unread answer drops out"
 
 
 # --- files ---
