@@ -371,3 +371,35 @@ def test_official_prompts_are_read_from_the_releases_program(data: Path, tmp_pat
     assert benchmark.prompt("correctness") == (
         "Judge. Question:{question}\nReference answer: {reference}\nPrediction answer:{prediction}"
     )
+
+
+def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
+    """Metrics over groups go through the whole audit: scores, intervals, agreement of the forms."""
+    from tests.conftest import administered, recorded
+
+    benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
+    rng = random.Random(1)
+    people = []
+    for skill in (0.6, 0.75, 0.9, 0.97):
+        answers = {}
+        for form in (benchmark.original, benchmark.parallel_form):
+            said = {"yes": "no", "no": "yes"}
+            answers[form.name, 0] = {
+                i.id: i.target if rng.random() < skill else said[str(i.target)] for i in form.items
+            }
+        people.append(recorded(f"skill{skill}", answers))
+    with hqm.Store(tmp_path / "store.sqlite") as store:
+        desk, asked = administered(store, benchmark, people)
+        audit = hqm.audit(benchmark, desk, asked, metrics=["aacc", "facc", "qacc"])
+    for person in audit.respondents:
+        for name in ("facc", "qacc"):
+            low, high = person.intervals[name]
+            score = person.scores[name]
+            assert score is not None
+            assert low is not None
+            assert high is not None
+            assert low < score < high
+            assert score < (person.scores["aacc"] or 0)
+        assert sum(person.scores[name] or 0 for name in ("lh", "vi", "mixed")) == pytest.approx(100, abs=2e-4)
+    found = audit.estimate("parallel_forms.pearson", "facc")
+    assert (found.value or 0) > 0.9
