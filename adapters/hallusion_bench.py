@@ -86,7 +86,7 @@ class HallusionBench(Benchmark):
             if item.id in items:
                 raise DataError(f"the question {item.id} stands twice", place=f"{path}: record {i}")
             items[item.id] = item
-        return Form("original", tuple(items.values()))
+        return Form("original", _sized(items.values()))
 
     @staticmethod
     def _item(record: dict[str, Any], place: str) -> Item:
@@ -173,16 +173,10 @@ class HallusionBench(Benchmark):
             **(yes_no_tally(said, truth) if said else {}),
         }
         if not text_only(item):
-            size = self._sizes[item.cluster, item.meta["figure"]]
-            tally |= {"figure_share": right / size, "figures": 1 / size}
+            tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
         if same is not None:
             tally["same"] = same
         return Verdict(float(right), tally, "ok", read)
-
-    @cached_property
-    def _sizes(self) -> Mapping[tuple[str, str], int]:
-        """Figure -> how many questions are put to it."""
-        return Counter((item.cluster, str(item.meta["figure"])) for item in self.original.items)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The read yes or no against `gt_answer`; what cannot be read is unscored."""
@@ -297,7 +291,7 @@ class HallusionBench(Benchmark):
                 raise AnswerError(f"the question {key} is answered twice", place=place, remedy="Keep one answer.")
             given[key] = Response("" if text is None else str(text))
         if self.scoring == "official":
-            form = replace(form, items=tuple(item for item in form.items if item.id in given))
+            form = replace(form, items=_sized(item for item in form.items if item.id in given))
         return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
@@ -334,6 +328,13 @@ class HallusionBench(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """What is odd in the released file."""
         return oddities(form)
+
+
+def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
+    """The items, each with the number of questions that are put to its figure."""
+    items = tuple(items)
+    sizes = Counter((item.cluster, item.meta["figure"]) for item in items)
+    return tuple(replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]}) for item in items)
 
 
 def _code(verdict: Verdict) -> int:

@@ -213,6 +213,8 @@ def test_every_number_is_the_releases_own(data: Path, tmp_path: Path, records: A
         row["id"] = "_".join(row[k] for k in ("category", "subcategory", "set_id", "figure_id", "question_id"))
         row["gpt4v_output_gpt_check"] = rng.choices("012", weights)[0]
         row["same"] = rng.choice("01")
+    if seed > 3:  # a file may lack questions, if not those about figure 0; what is printed is over those it has
+        rows = [row for row in rows if row["figure_id"] == "0" or rng.random() < 0.7]
     path = tmp_path / "result.json"
     path.write_text(json.dumps(rng.sample(rows, len(rows))))
     benchmark = hqm.load("hallusion_bench", data=data)
