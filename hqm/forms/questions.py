@@ -41,7 +41,7 @@ _NOUNS = "building ceiling clothing painting railing thing wing ring string awni
 _VERB_ING = rf"(?!(?:{'|'.join(_NOUNS)})s?\b)\w+ing"
 _TRANSITIVE = r"(?:holding|wearing|eating|carrying|riding|playing|using|watching|reading|drinking|throwing|catching|pulling|pushing|hitting|kicking|driving|cutting|touching|making|selling|cooking|preparing|chasing|grabbing|trying|about|getting|showing|displaying)"
 _PEOPLE = re.compile(
-    r"(?:people|men|women|boys|girls|players|kids|children|persons|surfers|skiers|skateboarders|bikers|adults)$"
+    r"(?:people|men|women|boys|girls|players|kids|children|persons|surfers|skiers|skateboarders|bikers|adults|police)$"
 )
 
 
@@ -108,6 +108,7 @@ _OPENINGS: tuple[tuple[str, str, str | Callable[[re.Match[str]], str | None]], .
     ("color", r"What (?P<c>colou?r) are they\?", r"What is their \g<c>?"),
     ("color", r"What (?P<c>colou?r) (?:is|are) (?P<x>[^?]+)\?", _wants(r"What is the \g<c> of \g<x>?", lambda x: _noun_phrase(x) and " peeking" not in x)),
     ("color", r"What (?P<c>colou?rs) are (?P<x>[^?]+)\?", _wants(r"What are the \g<c> of \g<x>?", _noun_phrase)),
+    ("color", r"What (?P<c>colou?r) (?:is|are) (?P<x>(?!there|part|on|painted)\w+(?: \w+)?)\?", _wants(r"What is the \g<c> of \g<x>?", lambda x: not x.endswith("ing"))),
     ("color-which", r"What (?P<x>colou?rs? .+)\?", r"Which \g<x>?"),
     # what is somewhere
     ("place", rf"What (?:is|are) (?P<x>{_PLACE} (?!.* doing\?)[^?]+)\?", r"What can be seen \g<x>?"),
