@@ -10,6 +10,13 @@ from __future__ import annotations
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.discriminability import (
+    PairwiseDifferences,
+    independent_differences,
+    items_for_gap,
+    minimum_detectable_difference,
+    paired_differences,
+)
 from hqm.psychometrics.families import (
     FamilyDependence,
     Influence,
@@ -24,6 +31,15 @@ from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
 from hqm.psychometrics.result import Bounds, Coefficient
+from hqm.psychometrics.saturation import (
+    ChanceCorrected,
+    Saturation,
+    Separation,
+    chance_corrected,
+    saturation,
+    separation,
+    signal_to_noise,
+)
 from hqm.psychometrics.shift import mean_shift
 from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
 
@@ -31,31 +47,43 @@ __all__ = [
     "ICC",
     "Alpha",
     "Bounds",
+    "ChanceCorrected",
     "Coefficient",
     "FamilyDependence",
     "Influence",
     "ItemAgreement",
     "ItemRest",
+    "PairwiseDifferences",
     "RangeRestriction",
+    "Saturation",
+    "Separation",
     "SplitHalf",
     "benjamini_hochberg",
+    "chance_corrected",
     "cronbach_alpha",
     "family_dependence",
     "holm",
     "icc",
+    "independent_differences",
     "item_agreement",
     "item_rest",
+    "items_for_gap",
     "jackknife_interval",
     "kr21",
     "lambda2",
     "lambda6",
     "leave_one_out",
     "mean_shift",
+    "minimum_detectable_difference",
     "minres_loadings",
     "noise_floor",
     "omega_t",
+    "paired_differences",
     "pearson",
     "range_restriction",
+    "saturation",
+    "separation",
+    "signal_to_noise",
     "split_half",
     "stratified_alpha",
 ]
