@@ -15,7 +15,7 @@ from tests.test_psychometrics_consistency import TABLE_5
 
 
 def test_the_items_of_millers_example() -> None:
-    """Miller 2024 (arXiv 2411.00640), section 5: n = 969 without chance; 3876 and 1260 follow from the same formula."""
+    """Miller 2024 (arXiv 2411.00640): n = 969 without chance; 3876 and 1260 follow from the same formula."""
     assert round(psy.items_for_gap(0.03, 1 / 9)) == 969
     assert round(psy.items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6))) == 3876
     assert round(psy.items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6), runs=(10, 10))) == 1260

@@ -10,6 +10,7 @@ from __future__ import annotations
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
 from hqm.psychometrics.discriminability import (
     PairwiseDifferences,
     independent_differences,
@@ -25,6 +26,7 @@ from hqm.psychometrics.families import (
     leave_one_out,
     range_restriction,
 )
+from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
@@ -49,25 +51,33 @@ __all__ = [
     "Bounds",
     "ChanceCorrected",
     "Coefficient",
+    "Component",
+    "DStudy",
     "FamilyDependence",
+    "GStudy",
     "Influence",
     "ItemAgreement",
     "ItemRest",
     "PairwiseDifferences",
+    "Plan",
     "RangeRestriction",
     "Saturation",
     "Separation",
     "SplitHalf",
     "benjamini_hochberg",
     "chance_corrected",
+    "cheapest_designs",
     "cronbach_alpha",
+    "d_study",
     "family_dependence",
+    "g_study",
     "holm",
     "icc",
     "independent_differences",
     "item_agreement",
     "item_rest",
     "items_for_gap",
+    "items_for_reliability",
     "jackknife_interval",
     "kr21",
     "lambda2",

@@ -291,7 +291,7 @@ def items_for_gap(
 
     Notes
     -----
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640, section 5.
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
 
     Examples
     --------

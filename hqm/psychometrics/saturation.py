@@ -91,7 +91,7 @@ def saturation(
     item = filled.sum(axis=0) / known.sum(axis=0)
     ceiling, floor = float((1 - mean <= reach).mean()), float((mean <= reach).mean())
     easy, hard = float((item >= 0.95 - 1e-12).mean()), float((item <= 0.05 + 1e-12).mean())
-    flags = ("CEILING",) if ceiling > 0.15 or easy > 0.5 else ()
+    flags: tuple[str, ...] = ("CEILING",) if ceiling > 0.15 or easy > 0.5 else ()
     flags += ("FLOOR",) if floor > 0.15 or hard > 0.5 else ()
     every, none = float((item >= 1 - 1e-12).mean()), float((item <= 1e-12).mean())
     return Saturation((1 - float(mean.max())) * (high - low), ceiling, floor, every, none, easy, hard, m, n, flags)
