@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
 from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
 from hqm.psychometrics.discriminability import (
     PairwiseDifferences,
@@ -29,6 +31,7 @@ from hqm.psychometrics.families import (
 from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.icc import ICC, icc
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
@@ -52,12 +55,16 @@ __all__ = [
     "ChanceCorrected",
     "Coefficient",
     "Component",
+    "CorrectedScores",
+    "CriterionValidity",
     "DStudy",
     "FamilyDependence",
     "GStudy",
     "Influence",
     "ItemAgreement",
     "ItemRest",
+    "JudgeAgreement",
+    "JudgeErrors",
     "PairwiseDifferences",
     "Plan",
     "RangeRestriction",
@@ -67,6 +74,7 @@ __all__ = [
     "benjamini_hochberg",
     "chance_corrected",
     "cheapest_designs",
+    "criterion_validity",
     "cronbach_alpha",
     "d_study",
     "family_dependence",
@@ -79,7 +87,9 @@ __all__ = [
     "items_for_gap",
     "items_for_reliability",
     "jackknife_interval",
+    "judge_errors",
     "kr21",
+    "labels_needed",
     "lambda2",
     "lambda6",
     "leave_one_out",
@@ -90,10 +100,14 @@ __all__ = [
     "omega_t",
     "paired_differences",
     "pearson",
+    "ppi_scores",
     "range_restriction",
+    "rogan_gladen",
+    "rogan_gladen_scores",
     "saturation",
     "separation",
     "signal_to_noise",
     "split_half",
     "stratified_alpha",
+    "table_agreement",
 ]
