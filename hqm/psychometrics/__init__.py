@@ -12,9 +12,12 @@ from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
 from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
+from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
+from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
 from hqm.psychometrics.dif import (
     MantelHaenszel,
     Option,
@@ -22,6 +25,13 @@ from hqm.psychometrics.dif import (
     item_functioning,
     mantel_haenszel,
     option_analysis,
+)
+from hqm.psychometrics.discriminability import (
+    PairwiseDifferences,
+    independent_differences,
+    items_for_gap,
+    minimum_detectable_difference,
+    paired_differences,
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.families import (
@@ -40,6 +50,7 @@ from hqm.psychometrics.form_effect import (
     shift_heterogeneity_of_scores,
 )
 from hqm.psychometrics.form_spread import FormSpread, form_spread, item_sensitivity
+from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
 from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
@@ -55,6 +66,7 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
@@ -95,6 +107,15 @@ from hqm.psychometrics.response_bias import (
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.saturation import (
+    ChanceCorrected,
+    Saturation,
+    Separation,
+    chance_corrected,
+    saturation,
+    separation,
+    signal_to_noise,
+)
 from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
 from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.significance import SignificanceTest
@@ -120,11 +141,16 @@ __all__ = [
     "BlandAltman",
     "BlindType",
     "Bounds",
+    "ChanceCorrected",
     "CircularAccuracy",
     "Coefficient",
+    "Component",
     "Concordance",
+    "CorrectedScores",
     "Coverage",
+    "CriterionValidity",
     "Cue",
+    "DStudy",
     "Duplicates",
     "Equivalence",
     "ExpectedForms",
@@ -133,6 +159,7 @@ __all__ = [
     "FamilyDependence",
     "FormReliability",
     "FormSpread",
+    "GStudy",
     "GeneralizedRetest",
     "Giveaway",
     "Grim",
@@ -143,6 +170,8 @@ __all__ = [
     "ItemResponseModel",
     "ItemRest",
     "ItemStatistics",
+    "JudgeAgreement",
+    "JudgeErrors",
     "JudgeNoise",
     "KendallW",
     "LabelError",
@@ -155,6 +184,8 @@ __all__ = [
     "OptionAnalysis",
     "PairCoherence",
     "PairOrder",
+    "PairwiseDifferences",
+    "Plan",
     "PositionBias",
     "RangeRestriction",
     "RankStability",
@@ -162,6 +193,8 @@ __all__ = [
     "RaschItem",
     "Replicates",
     "ResponseBias",
+    "Saturation",
+    "Separation",
     "ShiftHeterogeneity",
     "SignalDetection",
     "SignificanceTest",
@@ -185,11 +218,15 @@ __all__ = [
     "bias_test",
     "bland_altman",
     "blind_solvability",
+    "chance_corrected",
+    "cheapest_designs",
     "check_table",
     "circular_accuracy",
     "cohen_kappa",
     "concordance",
+    "criterion_validity",
     "cronbach_alpha",
+    "d_study",
     "drift_test",
     "duplicate_items",
     "equivalence",
@@ -201,10 +238,12 @@ __all__ = [
     "flip_rate",
     "form_reliability",
     "form_spread",
+    "g_study",
     "grim",
     "gwet_ac1",
     "holm",
     "icc",
+    "independent_differences",
     "item_agreement",
     "item_analysis",
     "item_functioning",
@@ -212,8 +251,11 @@ __all__ = [
     "item_rest",
     "item_sensitivity",
     "items_for_error",
+    "items_for_gap",
+    "items_for_reliability",
     "items_needed",
     "jackknife_interval",
+    "judge_errors",
     "judge_share",
     "judge_share_from_correlations",
     "kendall_tau_b",
@@ -221,6 +263,7 @@ __all__ = [
     "kr21",
     "krippendorff_alpha",
     "label_error_candidates",
+    "labels_needed",
     "lambda2",
     "lambda6",
     "leakage_cues",
@@ -232,6 +275,7 @@ __all__ = [
     "mantel_haenszel",
     "mean_shift",
     "measurement_error",
+    "minimum_detectable_difference",
     "minres_loadings",
     "noise_floor",
     "omega_t",
@@ -239,9 +283,11 @@ __all__ = [
     "pair_coherence",
     "pair_order",
     "pair_tallies",
+    "paired_differences",
     "pearson",
     "pearson_of_sums",
     "position_bias",
+    "ppi_scores",
     "prmse",
     "range_restriction",
     "rank_stability",
@@ -250,11 +296,16 @@ __all__ = [
     "resample",
     "rho_g",
     "rho_g_of_scores",
+    "rogan_gladen",
+    "rogan_gladen_scores",
     "sampling_probability",
+    "saturation",
+    "separation",
     "shift_heterogeneity",
     "shift_heterogeneity_of_scores",
     "signal_detection",
     "signal_detection_from_rates",
+    "signal_to_noise",
     "spearman",
     "spearman_brown",
     "specific_agreement",
@@ -264,6 +315,7 @@ __all__ = [
     "stratified_alpha",
     "stream",
     "subscore_value",
+    "table_agreement",
     "tally_statistic",
     "temperature_curve",
     "top_k_overlap",
