@@ -8,7 +8,17 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement, mean_win_rate
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.convergent import (
+    DependentCorrelations,
+    Multitrait,
+    correlation_difference,
+    htmt,
+    htmt_of,
+    multitrait_multimethod,
+    williams_test,
+)
 from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
 from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
@@ -51,6 +61,7 @@ from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_ha
 __all__ = [
     "ICC",
     "Alpha",
+    "BenchmarkAgreement",
     "Bounds",
     "ChanceCorrected",
     "Coefficient",
@@ -58,6 +69,7 @@ __all__ = [
     "CorrectedScores",
     "CriterionValidity",
     "DStudy",
+    "DependentCorrelations",
     "FamilyDependence",
     "GStudy",
     "Influence",
@@ -65,21 +77,27 @@ __all__ = [
     "ItemRest",
     "JudgeAgreement",
     "JudgeErrors",
+    "Multitrait",
     "PairwiseDifferences",
     "Plan",
     "RangeRestriction",
     "Saturation",
     "Separation",
     "SplitHalf",
+    "SubsetAgreement",
+    "benchmark_agreement",
     "benjamini_hochberg",
     "chance_corrected",
     "cheapest_designs",
+    "correlation_difference",
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
     "family_dependence",
     "g_study",
     "holm",
+    "htmt",
+    "htmt_of",
     "icc",
     "independent_differences",
     "item_agreement",
@@ -94,8 +112,10 @@ __all__ = [
     "lambda6",
     "leave_one_out",
     "mean_shift",
+    "mean_win_rate",
     "minimum_detectable_difference",
     "minres_loadings",
+    "multitrait_multimethod",
     "noise_floor",
     "omega_t",
     "paired_differences",
@@ -110,4 +130,5 @@ __all__ = [
     "split_half",
     "stratified_alpha",
     "table_agreement",
+    "williams_test",
 ]
