@@ -8,10 +8,20 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement, mean_win_rate
 from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.convergent import (
+    DependentCorrelations,
+    Multitrait,
+    correlation_difference,
+    htmt,
+    htmt_of,
+    multitrait_multimethod,
+    williams_test,
+)
 from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
 from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
@@ -138,6 +148,7 @@ __all__ = [
     "Abilities",
     "Alpha",
     "BalancedScore",
+    "BenchmarkAgreement",
     "BlandAltman",
     "BlindType",
     "Bounds",
@@ -151,6 +162,7 @@ __all__ = [
     "CriterionValidity",
     "Cue",
     "DStudy",
+    "DependentCorrelations",
     "Duplicates",
     "Equivalence",
     "ExpectedForms",
@@ -180,6 +192,7 @@ __all__ = [
     "LengthElasticity",
     "MantelHaenszel",
     "MeasurementError",
+    "Multitrait",
     "Option",
     "OptionAnalysis",
     "PairCoherence",
@@ -204,6 +217,7 @@ __all__ = [
     "StandardErrors",
     "Statistic",
     "Subscore",
+    "SubsetAgreement",
     "TableCheck",
     "TemperatureCurve",
     "TopK",
@@ -214,6 +228,7 @@ __all__ = [
     "agreement_left_out",
     "averaged_judge_share",
     "balanced_score",
+    "benchmark_agreement",
     "benjamini_hochberg",
     "bias_test",
     "bland_altman",
@@ -224,6 +239,7 @@ __all__ = [
     "circular_accuracy",
     "cohen_kappa",
     "concordance",
+    "correlation_difference",
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
@@ -242,6 +258,8 @@ __all__ = [
     "grim",
     "gwet_ac1",
     "holm",
+    "htmt",
+    "htmt_of",
     "icc",
     "independent_differences",
     "item_agreement",
@@ -274,9 +292,11 @@ __all__ = [
     "majority_flip",
     "mantel_haenszel",
     "mean_shift",
+    "mean_win_rate",
     "measurement_error",
     "minimum_detectable_difference",
     "minres_loadings",
+    "multitrait_multimethod",
     "noise_floor",
     "omega_t",
     "option_analysis",
@@ -320,5 +340,6 @@ __all__ = [
     "temperature_curve",
     "top_k_overlap",
     "type_coverage",
+    "williams_test",
     "yes_excess",
 ]
