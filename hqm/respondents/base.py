@@ -45,7 +45,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed."""
+    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed.
+
+    `words` are the answers whose probability as the first token is to be recorded; the answer does not depend on them.
+    """
 
     prompt: str
     image: Path | None
@@ -55,6 +58,7 @@ class Request:
     form: str = ""
     run: int = 0
     item: str = ""
+    words: tuple[str, ...] = ()
 
 
 class Respondent(Protocol):
