@@ -45,6 +45,7 @@ class Wishes:
     batch: int = 0
     workers: int = 0
     blind: bool = False
+    probabilities: bool = False
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -60,7 +61,7 @@ class Session:
 
     def __init__(self, names: Sequence[str], store: Store, wishes: Wishes) -> None:
         self.store, self.wishes = store, wishes
-        self.desk = Desk(store, blind=wishes.blind)
+        self.desk = Desk(store, blind=wishes.blind, probabilities=wishes.probabilities)
         settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}

@@ -306,6 +306,7 @@ def smolvlm(folder: Path) -> Path:
 
 def gemma3(folder: Path) -> Path:
     """Gemma 3: picture tokens see each other both ways; some layers look back a window only."""
+    import torch
     from transformers import Gemma3Config, Gemma3ForConditionalGeneration, Gemma3Processor, Gemma3TextConfig
     from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 
@@ -313,18 +314,23 @@ def gemma3(folder: Path) -> Path:
         {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"},
         ("<start_of_turn>", "<end_of_turn>"), begins=True,
     )  # fmt: skip
-    chat = "<s>" + template(
-        "<start_of_image>", "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
-    )
+    chat = "<s>" + template("<start_of_image>", "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n")
     processor = Gemma3Processor(
         Gemma3ImageProcessorPil(size={"height": 32, "width": 32}), tok, chat_template=chat, image_seq_length=4
     )
-    text = Gemma3TextConfig(**text_settings(tok, tie_word_embeddings=False, sliding_window=24, layer_types=["sliding_attention", "full_attention"]))
+    text = Gemma3TextConfig(
+        **text_settings(
+            tok, query_pre_attn_scalar=8, sliding_window=24, layer_types=["sliding_attention", "full_attention"]
+        )
+    )
     config = Gemma3Config(
+        tie_word_embeddings=False,
         vision_config=vision_settings(), text_config=text, mm_tokens_per_image=4, image_token_index=tok.image_token_id,
         boi_token_index=tok.boi_token_id, eoi_token_index=tok.eoi_token_id,
     )  # fmt: skip
-    return _save(folder, Gemma3ForConditionalGeneration(config), processor, tok)
+    model = Gemma3ForConditionalGeneration(config)
+    torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight)
+    return _save(folder, model, processor, tok)
 
 
 def paligemma(folder: Path) -> Path:
@@ -416,7 +422,12 @@ def blip2_t5(folder: Path) -> Path:
 def instructblip(folder: Path, decoder: Callable[[Any], Any] | None = None) -> Path:
     """InstructBLIP: its Q-Former reads the question too."""
     import torch
-    from transformers import InstructBlipConfig, InstructBlipForConditionalGeneration, InstructBlipProcessor, LlamaConfig
+    from transformers import (
+        InstructBlipConfig,
+        InstructBlipForConditionalGeneration,
+        InstructBlipProcessor,
+        LlamaConfig,
+    )
 
     tok = tokenizer(begins=True)
     processor = InstructBlipProcessor(_blip_images(), tok, tokenizer(), num_query_tokens=4)

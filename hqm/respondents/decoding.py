@@ -96,9 +96,7 @@ class Engine:
         self.sharing, self.why = sharing or _LESS[self.sharing], why
         self._say()
 
-    def generate(
-        self, prompts: Sequence[Prompt], temperature: float, top_p: float, max_tokens: int
-    ) -> list[Drawn]:
+    def generate(self, prompts: Sequence[Prompt], temperature: float, top_p: float, max_tokens: int) -> list[Drawn]:
         """Answer every prompt."""
         import torch
 

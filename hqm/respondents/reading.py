@@ -146,7 +146,9 @@ class Reader:
                 raise Unsplit("the question stands before the picture in its prompts")
             seen = self._seen.get((prompt.picture_key, head))
             if seen is None:
-                known = None if one_head else next((s for (k, _), s in self._seen.items() if k == prompt.picture_key), None)
+                known = (
+                    None if one_head else next((s for (k, _), s in self._seen.items() if k == prompt.picture_key), None)
+                )
                 seen = known.behind(head) if known else self._see(prompt, head, tail)
                 self._seen[prompt.picture_key, head] = seen
             elif tail and tail[0] not in self._sound and seen.prefix[-1] not in self.tokenizer.all_special_ids:
