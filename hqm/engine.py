@@ -155,7 +155,7 @@ def _work(tasks: Any, results: Any, threads: int, device: str = "") -> None:
                 current.close()
             current = respondent
             if device:
-                current.move(device)  # type: ignore[attr-defined]  # those that are movable can
+                respondent.move(device)
         place = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:

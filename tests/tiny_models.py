@@ -99,22 +99,38 @@ def _rope(size: int, **more: Any) -> dict[str, Any]:
     return {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [half - 2, 1, 1], **more}
 
 
-def llava(folder: Path, *, chat: str | None = LLAVA_TEMPLATE, size: int = 32, **text: Any) -> Path:
-    """LLaVA-1.5: a CLIP tower before a Llama decoder."""
-    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+def llava_parts(
+    *,
+    chat: str | None = LLAVA_TEMPLATE,
+    size: int = 32,
+    patch: int = 8,
+    vision: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> tuple[Any, Any, Any]:
+    """The config, processor and tokenizer of a LLaVA-1.5: a CLIP tower before a Llama decoder."""
+    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaProcessor
     from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 
     tok = tokenizer({"image_token": "<image>"}, begins=True)
     pixels = {"height": size, "width": size}
     processor = LlavaProcessor(
-        CLIPImageProcessorPil(size=pixels, crop_size=pixels), tok, patch_size=8, num_additional_image_tokens=1,
+        CLIPImageProcessorPil(size=pixels, crop_size=pixels), tok, patch_size=patch, num_additional_image_tokens=1,
         vision_feature_select_strategy="default", chat_template=chat,
     )  # fmt: skip
+    tower = vision_settings(image_size=size, patch_size=patch, projection_dim=32)
     config = LlavaConfig(
-        vision_config=CLIPVisionConfig(**vision_settings(image_size=size, projection_dim=32)),
-        text_config=LlamaConfig(**text_settings(tok, **text)), image_token_index=tok.image_token_id,
-        vision_feature_layer=-1, vision_feature_select_strategy="default", image_seq_length=(size // 8) ** 2,
+        vision_config=CLIPVisionConfig(**{**tower, **(vision or {})}), image_token_index=tok.image_token_id,
+        text_config=LlamaConfig(**text_settings(tok, **text)), vision_feature_layer=-1,
+        vision_feature_select_strategy="default", image_seq_length=(size // patch) ** 2,
     )  # fmt: skip
+    return config, processor, tok
+
+
+def llava(folder: Path, **options: Any) -> Path:
+    """LLaVA-1.5: a CLIP tower before a Llama decoder."""
+    from transformers import LlavaForConditionalGeneration
+
+    config, processor, tok = llava_parts(**options)
     return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 

@@ -1,8 +1,8 @@
 """Decoding with a shared image prefix: the picture is seen once, its keys and values serve every question about it.
 
 A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question). The prefix of each
-picture runs through the model once; its key-value cache is then repeated for the questions of a batch, the tails follow
-left-padded between cache and answer, and tokens are drawn row by row. A question asked in several runs is read once.
+picture runs through the model once; the tails of all its questions follow behind it (`hqm.respondents.prefix`), and tokens
+are drawn row by row. A question asked in several runs is read once.
 
 Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
 a picture, and plain `generate` does the rest. What comes out is what plain `generate` gives: the first batch is checked
@@ -11,7 +11,6 @@ against it, and a model that disagrees shares less. `Engine.how` says what is sh
 
 from __future__ import annotations
 
-import copy
 import gc
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,8 @@ from typing import Any
 from hqm.respondents.drawing import Chooser, Words
 from hqm.respondents.families import Sharing
 from hqm.respondents.loading import Loaded
-from hqm.respondents.reading import Prompt, Reader, Seen, Unsplit
+from hqm.respondents.prefix import Prefill, Questions, decode_packed, decode_rows
+from hqm.respondents.reading import Prompt, Reader, Unsplit
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
@@ -30,11 +30,6 @@ _CHECKED = 4
 """Rows of the first batch that are compared with plain `generate`."""
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
-_WASTE = 1.25
-"""Tails run together while the longest is so many times their mean."""
-
-Split = list[tuple[Seen, list[int]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -69,6 +64,8 @@ class Engine:
         self._words = Words(self.tokenizer)
         self._tower = next((t for t in loaded.family.towers if t in dict(self.model.named_modules())), "")
         self._towers: dict[Any, Any] = {}
+        self.packs = True
+        """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
         self._checked: set[Sharing] = {"nothing"}
         if self.sharing != "prefix":
             self._say()
@@ -124,6 +121,9 @@ class Engine:
                 if level not in self._checked:
                     again = chooser(len(compared), compared)
                     if not self._same(drawn, drawing, self._plain(prompts[:_CHECKED], again, max_tokens), again):
+                        if level == "prefix" and self.packs:
+                            self.packs = False
+                            continue
                         self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
                         continue
                     self._checked.add(level)
@@ -227,133 +227,21 @@ class Engine:
         answers: list[list[int]] = [[] for _ in prompts]
         first: list[dict[str, float]] = [{} for _ in prompts]
         for rows in by_shape.values():
-            prefill = self._prefill([split[row][0] for row in rows])
-            sizes = prefill.together([len(split[row][1]) for row in rows], max_tokens)
-            for places in sizes:
+            prefill = Prefill.of(self.model, [split[row][0] for row in rows])
+            for places in prefill.together([len(split[row][1]) for row in rows], max_tokens):
                 mine = [rows[place] for place in places]
                 part = chooser.part(mine)
-                for row, answer in zip(mine, self._decode(mine, split, prefill, part, max_tokens), strict=True):
+                pictures = [prefill.owner[id(split[row][0])] for row in mine]
+                tails = [split[row][1] for row in mine]
+                decode = decode_packed if self.packs and prefill.may_pack(tails, max_tokens) else decode_rows
+                found = decode(Questions(self.model, prefill, pictures, tails, self.ends), part, max_tokens)
+                for row, answer in zip(mine, found, strict=True):
                     answers[row] = answer
                 for row, chances in zip(mine, part.first, strict=False):
                     first[row] = chances
                 chooser.watched |= {mine[place]: chances for place, chances in part.watched.items()}
         chooser.first = first if any(first) else []
         return self._drawn(answers, chooser)
-
-    def _prefill(self, seen: list[Seen]) -> _Prefill:
-        """Run every distinct picture's prefix through the model once."""
-        import torch
-
-        distinct: dict[int, Seen] = {id(one): one for one in seen}
-        ordered = list(distinct.values())
-        ids = torch.tensor([one.prefix for one in ordered], device=self.model.device)
-        kinds = {key: torch.cat([one.kinds[key] for one in ordered]) for key in ordered[0].kinds}
-        tensors = {key: torch.cat([one.tensors[key] for one in ordered]) for key in ordered[0].tensors}
-        out = self.model(
-            input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=True, logits_to_keep=1, **kinds, **tensors
-        )
-        # Qwen's positions run on from the picture's last one, not from its last token
-        shift = getattr(self.model.base_model, "rope_deltas", None)
-        owner = {id(one): place for place, one in enumerate(ordered)}
-        return _Prefill(out.past_key_values, len(ordered[0].prefix), owner, shift)
-
-    def _decode(
-        self, rows: list[int], split: Split, prefill: _Prefill, chooser: Chooser, max_tokens: int
-    ) -> list[list[int]]:
-        import torch
-
-        device = self.model.device
-        # a question that several runs ask is read once
-        distinct: dict[tuple[int, tuple[int, ...]], int] = {}
-        owner = [distinct.setdefault((prefill.owner[id(split[r][0])], tuple(split[r][1])), len(distinct)) for r in rows]
-        pictures = torch.tensor([picture for picture, _ in distinct], device=device)
-        tails = [tail for _, tail in distinct]
-        cache = prefill.repeated(pictures)
-        shift = None if prefill.shift is None else prefill.shift[pictures]
-        length, width = prefill.length, max(map(len, tails))
-        ids = torch.full((len(tails), width), int(self.tokenizer.pad_token_id), dtype=torch.long)
-        mask = torch.zeros((len(tails), length + width), dtype=torch.long)
-        mask[:, :length] = 1
-        for r, tail in enumerate(tails):
-            ids[r, width - len(tail) :] = torch.tensor(tail)
-            mask[r, length + width - len(tail) :] = 1
-        ids, mask = ids.to(device), mask.to(device)
-        position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
-        answers: list[list[int]] = [[] for _ in rows]
-        alive = list(range(len(rows)))
-        place = owner
-        for step in range(max_tokens):
-            out = self.model(
-                input_ids=ids,
-                attention_mask=mask,
-                position_ids=position if shift is None else (position + shift)[None].expand(3, -1, -1),
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            scores = out.logits[:, -1].float()
-            if step == 0:
-                scores = scores[torch.tensor(owner, device=device)]
-            chosen = chooser.choose(scores, alive)
-            going = []
-            for at, (i, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
-                answers[i].append(token)
-                if token not in self.ends:
-                    going.append(at)
-            if not going or step + 1 == max_tokens:
-                break
-            # finished rows are let go once they are a quarter of the batch
-            if step == 0 or len(going) <= 0.75 * len(alive):
-                source = [place[at] for at in going]
-                if source != list(range(len(mask))):
-                    keep = torch.tensor(source, device=device)
-                    cache.batch_select_indices(keep)
-                    mask, position = mask[keep], position[keep]
-                    shift = None if shift is None else shift[keep]
-                chosen = chosen[torch.tensor(going, device=device)]
-                alive = [alive[at] for at in going]
-                place = list(range(len(alive)))
-            ids = chosen[:, None]
-            mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
-            position = position[:, -1:] + 1
-        return answers
-
-
-@dataclass(frozen=True)
-class _Prefill:
-    """The keys and values of several pictures' prefixes."""
-
-    cache: Any
-    length: int
-    owner: dict[int, int]
-    """The place in the cache of every picture, by the identity of what is seen of it."""
-    shift: Any
-    """What has to be added to the positions behind each picture, shape (pictures, 1), or None."""
-
-    def repeated(self, pictures: Any) -> Any:
-        """A cache of its own for rows that follow these pictures."""
-        own = copy.copy(self.cache)
-        own.layers = [copy.copy(layer) for layer in self.cache.layers]
-        own.batch_select_indices(pictures)
-        return own
-
-    def together(self, lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-        """Which tails run together: those of like length; of one length where a layer looks back a window only.
-
-        A window counts places in the cache, so that padding within it would push tokens out of sight.
-        """
-        windows = [layer.sliding_window for layer in self.cache.layers if getattr(layer, "is_sliding", False)]
-        exact = bool(windows) and self.length + max(lengths) + max_tokens > min(windows)
-        parts: list[list[int]] = []
-        for place in sorted(range(len(lengths)), key=lambda p: lengths[p]):
-            part = parts[-1] if parts else []
-            mean = (sum(lengths[p] for p in part) + lengths[place]) / (len(part) + 1)
-            fits = lengths[place] == lengths[part[0]] if part and exact else lengths[place] <= _WASTE * mean + 4
-            if part and fits:
-                part.append(place)
-            else:
-                parts.append([place])
-        return [sorted(part) for part in parts]
 
 
 class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
