@@ -31,6 +31,7 @@ _CHECKED = 4
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
 
+
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """The new tokens of one prompt, the end token included where it came, and the first token's probabilities."""

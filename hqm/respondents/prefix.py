@@ -135,7 +135,9 @@ def decode_packed(asked: Questions, chooser: Chooser, max_tokens: int) -> list[l
     position = (length + real.long().cumsum(dim=-1) - 1).clamp(min=0)
     # who sees whom among the slots: the same slot, a real token, not a later one
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    within = (real[:, :, None, :] & causal).unsqueeze(3) & torch.eye(count, dtype=torch.bool, device=device)[:, None, :, None]
+    within = (real[:, :, None, :] & causal).unsqueeze(3) & torch.eye(count, dtype=torch.bool, device=device)[
+        :, None, :, None
+    ]
     sees = torch.ones((len(shown), count * width, length + count * width), dtype=torch.bool, device=device)
     sees[:, :, length:] = within.reshape(len(shown), count * width, count * width)
     shift = None if prefill.shift is None else prefill.shift[torch.tensor(shown, device=device)]
