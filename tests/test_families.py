@@ -29,8 +29,11 @@ QUESTIONS = (
 )
 Key = tuple[str, str, int]
 
-needs_torchvision = pytest.mark.skipif(find_spec("torchvision") is None, reason="its processor imports torchvision")
-EVERY = [pytest.param(name, marks=needs_torchvision if name == "pixtral" else ()) for name in MODELS]
+NEEDS = {"pixtral": "torchvision", "smolvlm": "num2words"}
+EVERY = [
+    pytest.param(n, marks=pytest.mark.skipif(n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"))
+    for n in MODELS
+]
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +245,13 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
     assert words.of(("yes", "no")) == {"yes": (1,), "no": (2,)}, "by the first token of their spellings"
     assert words.of(("maybe", "most")) == {"maybe": (), "most": ()}, "both begin with one token"
     assert words.of(("A",)) == {"A": (4, 6)}, "a letter counts as it is asked for"
+
+
+def test_a_word_that_no_token_tells_has_no_probability(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    """Two made-up words that begin with one token."""
+    found = answers(make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz")))
+    assert {str(response.detail["p"]) for response in found.values()} == {"{}"}
+    assert {response.detail["p_lost"] for response in found.values()} == {1.0}
 
 
 def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Chooser:
         place = {token: i for i, token in enumerate(wanted)}
         found = chances[:, wanted].tolist()
         self.first = [
-            {word: sum(values[place[token]] for token in tokens) for word, tokens in row.items()}
+            {word: sum(values[place[token]] for token in tokens) for word, tokens in row.items() if tokens}
             for row, values in zip(self.words, found, strict=True)
         ]
 
