@@ -79,6 +79,11 @@ class Engine:
     def _say(self) -> None:
         logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
 
+    def look_ahead(self, prompts: Sequence[Prompt]) -> None:
+        """Prepare the next batch's pictures while this one runs; only a shared prefix uses them."""
+        if self.sharing == "prefix" and "prefix" in self._checked:
+            self.reader.look_ahead(prompts)
+
     def release(self) -> None:
         """Let go of what is kept between batches, after memory ran out."""
         import torch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from hqm.respondents.loading import Loaded
@@ -76,11 +77,18 @@ class Reader:
         self.model, self.processor, self.tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         self.nested = loaded.family.nested
         self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        self.lock = Lock()
+        """Tokenizers are not made for two threads at once; this one keeps them apart."""
         self._sound: set[int] = set()
         """First tokens of questions that are known to stay themselves behind a picture."""
 
     def inputs(self, prompts: Sequence[Prompt]) -> Any:
         """The whole prompts as tensors on the model's device, padded on the left."""
+        with self.lock:
+            return self._inputs(prompts)
+
+    def _inputs(self, prompts: Sequence[Prompt]) -> Any:
         pictures: Any = [p.picture for p in prompts if p.picture is not None]
         if self.nested:
             pictures = [[picture] for picture in pictures]
@@ -133,8 +141,7 @@ class Reader:
         mark = self.mark()
         if mark is None:
             raise Unsplit("its processor has no picture token to split a prompt at")
-        begins = self._begins(prompts[0].text)
-        rows = self.tokenizer([p.text for p in prompts], add_special_tokens=begins)["input_ids"]
+        rows = self._tokens(prompts)
         found = []
         heads: dict[Any, tuple[int, ...]] = {key: seen.head for (key, _), seen in self._seen.items()}
         for prompt, ids in zip(prompts, rows, strict=True):
@@ -149,7 +156,8 @@ class Reader:
                 known = (
                     None if one_head else next((s for (k, _), s in self._seen.items() if k == prompt.picture_key), None)
                 )
-                seen = known.behind(head) if known else self._see(prompt, head, tail)
+                seen = known.behind(head) if known else self._ahead.pop((prompt.picture_key, head), None)
+                seen = seen or self._see(prompt, head, tail)
                 self._seen[prompt.picture_key, head] = seen
             elif tail and tail[0] not in self._sound and seen.prefix[-1] not in self.tokenizer.all_special_ids:
                 # a picture's tokens may end in plain text, which may melt into the question
@@ -161,6 +169,29 @@ class Reader:
         used = {id(seen) for seen, _ in found}
         self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
         return found
+
+    def look_ahead(self, prompts: Sequence[Prompt]) -> None:
+        """Prepare the pictures of the batch that comes next, in a thread of its own; what fails is left to that batch."""
+        mark = self.mark()
+        self._ahead = {}
+        first = {p.picture_key: p for p in prompts if p.picture is not None}
+        for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
+            if mark is None or ids.count(mark) != 1:
+                return
+            place = ids.index(mark)
+            key = prompt.picture_key, tuple(ids[:place])
+            if key not in self._seen:
+                try:
+                    self._ahead[key] = self._see(prompt, key[1], ids[place + 1 :])
+                except Unsplit:
+                    return
+
+    def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        if not prompts:
+            return []
+        with self.lock:
+            begins = self._begins(prompts[0].text)
+            return list(self.tokenizer([p.text for p in prompts], add_special_tokens=begins)["input_ids"])
 
     def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
         inputs = self.inputs([prompt])
@@ -176,6 +207,7 @@ class Reader:
     def forget(self) -> None:
         """Let go of the pictures seen."""
         self._seen.clear()
+        self._ahead.clear()
 
     def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
         """The inputs of whole prompts from what is known of their pictures; None where pictures differ in shape."""

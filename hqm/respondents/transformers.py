@@ -10,6 +10,7 @@ import gc
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -148,8 +149,27 @@ class TransformersRespondent:
         gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        for batch in batches(requests, self._size):
-            yield self._answer_batch(batch)
+        waiting = batches(requests, self._size)
+        batch = next(waiting, None)
+        if batch:
+            self._engine  # noqa: B018 (loaded before a second thread may want it)
+        with ThreadPoolExecutor(1) as ahead:
+            while batch is not None:
+                following = next(waiting, None)
+                preparing = ahead.submit(self._look_ahead, following) if following else None
+                yield self._answer_batch(batch)
+                if preparing:
+                    preparing.result()
+                batch = following
+
+    def _look_ahead(self, batch: Sequence[Request]) -> None:
+        """Prepare a batch's pictures while another one runs; one that cannot be opened is told of in its turn."""
+        first = {request.image: request for request in batch if request.image is not None}
+        try:
+            prompts = [Prompt(self._prompt(r), self._picture(path), path, r.seed) for path, r in first.items()]
+            self._engine.look_ahead(prompts)
+        except Exception:  # whatever it is, it comes again where it can be told of
+            return
 
     def _size(self, max_tokens: int) -> int:
         """How many questions the next forward pass may hold."""
@@ -251,7 +271,8 @@ class TransformersRespondent:
     def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
         tokens = drawn.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
-        text = self._engine.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True).strip()
+        with self._engine.reader.lock:
+            text = self._engine.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True).strip()
         detail: dict[str, Any] = {"tokens_out": len(tokens), "seconds": seconds, "shared": self._engine.sharing}
         if self._loaded.form:
             detail["prompt"] = self._loaded.form
