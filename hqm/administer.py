@@ -14,13 +14,14 @@ from typing import Any
 from hqm.benchmark import Benchmark
 from hqm.engine import answer_all
 from hqm.errors import DesignError, HQMError, ImageError
+from hqm.forms.options import LETTERS
 from hqm.items import image_path
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Response
+from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Item, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -77,10 +78,12 @@ class Desk:
         Where the answers are.
     blind
         Ask without the pictures.
+    probabilities
+        Have the probability of every possible first word of yes/no and multiple-choice answers recorded.
     """
 
-    def __init__(self, store: Store, *, blind: bool = False) -> None:
-        self.store, self.blind = store, blind
+    def __init__(self, store: Store, *, blind: bool = False, probabilities: bool = False) -> None:
+        self.store, self.blind, self.probabilities = store, blind, probabilities
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._known: dict[int, list[int]] = {}
@@ -160,7 +163,10 @@ class Desk:
                 continue
             image, reason = self._image(benchmark, item.image) if live else (None, "")
             seed = request_seed(sitting.sampling.seed, run, one.digest)
-            request = Request(one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id)
+            words = answer_words(item) if self.probabilities else ()
+            request = Request(
+                one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id, words=words
+            )
             if reason:
                 job.broken[key], job.reasons[key] = (one, request), reason
             elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
@@ -209,6 +215,21 @@ class Desk:
             hashes.append(digest_all("" if r is None else f"{r[1]} {r[0]}" for r in row))
             builder.add(person.name, row)
         return builder.build(digest_all(hashes))
+
+
+def answer_words(item: Item) -> tuple[str, ...]:
+    """The words that an answer to an item may be, where they are few: yes and no, or the options' letters.
+
+    >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
+    ('yes', 'no')
+    >>> answer_words(Item("2", "Which colour?", "choice", options=("red", "blue", "green")))
+    ('A', 'B', 'C')
+    >>> answer_words(Item("3", "Describe it.", "caption"))
+    ()
+    """
+    if item.task == "yes_no":
+        return "yes", "no"
+    return tuple(LETTERS[: len(item.options)])
 
 
 @dataclass(frozen=True, slots=True)

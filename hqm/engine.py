@@ -26,25 +26,39 @@ Batch = tuple[int, list[tuple[Request, Response]] | HQMError]
 """Which respondent, and what it answered, or why it cannot go on."""
 
 
-def worker_count(wanted: int, respondents: Sequence[Respondent]) -> int:
-    """How many processes: as wanted, or (0) one a core for tiny models on a CPU, else one."""
-    if wanted:
-        return wanted
+def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
+    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one."""
+    if wanted or gpus:
+        return wanted or len(gpus)
     sizes = [getattr(respondent, "weight_bytes", None) for respondent in respondents]
     tiny = bool(sizes) and all(size is not None and size < _TINY for size in sizes)
     return min(len(os.sched_getaffinity(0)), 8) if tiny and hasattr(os, "sched_getaffinity") else 1
+
+
+def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
+    """The GPUs to spread over: all there are, when a respondent left its device open; none when one GPU is all."""
+    if not any(getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda" for r in respondents):
+        return ()
+    import torch
+
+    count = torch.cuda.device_count()
+    return tuple(f"cuda:{i}" for i in range(count)) if count > 1 else ()
 
 
 def answer_all(work: Sequence[tuple[Respondent, Sequence[Request]]], workers: int = 0) -> Iterator[Batch]:
     """Put every respondent's requests to it; batches come in whatever order they are ready."""
     here = [i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)]
     away = [i for i in range(len(work)) if i not in here and work[i][1]]
-    shards = [(i, shard) for i in away for shard in _shards(work[i][1])]
-    count = min(worker_count(workers, [work[i][0] for i in away]), len(shards))
+    gpus = local_gpus([work[i][0] for i in away])
+    count = worker_count(workers, [work[i][0] for i in away], gpus)
+    # a GPU must not wait for the last shard of another
+    size = SHARD if not gpus else max(64, min(SHARD, sum(len(work[i][1]) for i in away) // (4 * count)))
+    shards = [(i, shard) for i in away for shard in _shards(work[i][1], size)]
+    count = min(count, len(shards))
     if count < 2:
         here, shards = list(range(len(work))), []
     if shards:
-        yield from _spread(work, shards, count)
+        yield from _spread(work, shards, count, gpus)
     for i in here:
         respondent, requests = work[i]
         try:
@@ -57,12 +71,12 @@ def answer_all(work: Sequence[tuple[Respondent, Sequence[Request]]], workers: in
             respondent.close()
 
 
-def _shards(requests: Sequence[Request]) -> Iterator[list[Request]]:
+def _shards(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[Request]]:
     """Cut the requests between pictures."""
     ordered = sorted(requests, key=lambda r: str(r.image or ""))
     start = 0
     while start < len(ordered):
-        end = min(start + SHARD, len(ordered))
+        end = min(start + size, len(ordered))
         while end < len(ordered) and ordered[end].image == ordered[end - 1].image:
             end += 1
         yield ordered[start:end]
@@ -70,7 +84,10 @@ def _shards(requests: Sequence[Request]) -> Iterator[list[Request]]:
 
 
 def _spread(
-    work: Sequence[tuple[Respondent, Sequence[Request]]], shards: Sequence[tuple[int, list[Request]]], count: int
+    work: Sequence[tuple[Respondent, Sequence[Request]]],
+    shards: Sequence[tuple[int, list[Request]]],
+    count: int,
+    devices: Sequence[str] = (),
 ) -> Iterator[Batch]:
     context = mp.get_context("spawn")
     tasks: Any = context.Queue()
@@ -80,7 +97,8 @@ def _spread(
     for _ in range(count):
         tasks.put(None)
     threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
-    crew = [context.Process(target=_work, args=(tasks, results, threads), daemon=True) for _ in range(count)]
+    places = [devices[k % len(devices)] if devices else "" for k in range(count)]
+    crew = [context.Process(target=_work, args=(tasks, results, threads, place), daemon=True) for place in places]
     for worker in crew:
         worker.start()
     taken: dict[int, int] = {}
@@ -122,8 +140,8 @@ def _buried(
         yield shards[number][0], RespondentError(f"a worker process died (exit status {code})", remedy=remedy)
 
 
-def _work(tasks: Any, results: Any, threads: int) -> None:
-    """A worker: take shards until there are none."""
+def _work(tasks: Any, results: Any, threads: int, device: str = "") -> None:
+    """A worker: take shards until there are none, on a device of its own if it was given one."""
     import torch
 
     torch.set_num_threads(threads)
@@ -136,6 +154,8 @@ def _work(tasks: Any, results: Any, threads: int) -> None:
             if current is not None:
                 current.close()
             current = respondent
+            if device:
+                respondent.move(device)
         place = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:

@@ -45,13 +45,13 @@ Temperature = Annotated[float | None, typer.Option(help="Sampling temperature; 0
 TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus sampling.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="The longest answer, in tokens.")]
 Seed = Annotated[int | None, typer.Option(help="The base seed that every request's seed is derived from.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+Device = Annotated[str, typer.Option(help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
 Batch = Annotated[
     int, typer.Option(min=0, help="Questions a forward pass; 0 finds a number. The answers do not depend on it.")
 ]
 Workers = Annotated[
-    int, typer.Option(min=0, help="Processes that share the work; 0: one a core for tiny models, else one.")
+    int, typer.Option(min=0, help="Processes that share the work; 0: one a GPU, or one a core for tiny models.")
 ]
 Blind = Annotated[bool, typer.Option("--blind", help="Put the questions without their pictures.")]
 Judges = Annotated[
@@ -82,6 +82,10 @@ WordsOption = Annotated[
 ]
 Family = Annotated[
     Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option("--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."),
 ]
 PriceIn = Annotated[
     float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
@@ -120,6 +124,7 @@ def wishes(
     mode: Mode = None,
     family: Family = None,
     words: WordsOption = None,
+    probabilities: Probabilities = False,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -156,6 +161,7 @@ def wishes(
         mode=mode,
         families=family,
         words=words,
+        probabilities=probabilities,
     )
 
 

@@ -57,6 +57,7 @@ class Wishes:
     mode: str | None = None
     families: Path | None = None
     words: str | None = None
+    probabilities: bool = False
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -72,7 +73,7 @@ class Session:
 
     def __init__(self, names: Sequence[str], store: Store, wishes: Wishes) -> None:
         self.store, self.wishes = store, wishes
-        self.desk = Desk(store, blind=wishes.blind)
+        self.desk = Desk(store, blind=wishes.blind, probabilities=wishes.probabilities)
         settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
         settings |= {"prompts": wishes.prompts, "mode": wishes.mode, "words": wishes.words}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]

@@ -79,7 +79,26 @@ def _respondents() -> None:
     for respondent, benchmarks in by_name.items():
         table.add_row(respondent, ", ".join(benchmarks))
     _print(table)
+    _families()
     print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+
+
+def _families() -> None:
+    """The families of local models: how each is asked, what of a picture its questions share, what it needs."""
+    from hqm.respondents.families import FAMILIES
+
+    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
+    table = _table("Families of hf/ models", "family", "model_type", "questions share", "asked by")
+    for family in FAMILIES:
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
+        if family.needs:
+            shared += f" (needs {', '.join(family.needs)})"
+        asked = "" if family.refusal else "chat template"
+        if family.form:
+            asked += f", else {json.dumps(family.form)}"
+        table.add_row(family.name, ", ".join(family.types), shared, asked)
+    _print(table)
+    print("A family that is not listed is tried by its chat template, and checked against plain generate.")
 
 
 def _parsers() -> None:

@@ -45,7 +45,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed."""
+    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed.
+
+    `words` are the answers whose probability as the first token is to be recorded; the answer does not depend on them.
+    """
 
     prompt: str
     image: Path | None
@@ -57,6 +60,7 @@ class Request:
     item: str = ""
     schema: Mapping[str, Any] | None = None
     """A JSON schema that the reply should follow, for a server that can enforce one."""
+    words: tuple[str, ...] = ()
 
 
 class Respondent(Protocol):
