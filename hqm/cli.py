@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -19,6 +20,7 @@ from hqm.options import (
     Data,
     DryRun,
     Images,
+    NoWait,
     ParserOption,
     Part,
     PriceIn,
@@ -53,9 +55,7 @@ def main() -> None:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except KeyboardInterrupt:
-        print(
-            "hqm: interrupted. What was answered is stored; run the same command again for the rest.", file=sys.stderr
-        )
+        print(f"hqm: interrupted. What was answered is stored; go on with\n  {_command()}", file=sys.stderr)
         raise SystemExit(130) from None
 
 
@@ -138,10 +138,11 @@ def run(
     price_out: PriceOut = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    no_wait: NoWait = False,
 ) -> None:
     """Put the forms to the respondents and store the answers; what is stored already is not asked again."""
     path = _store_path(benchmarks, store)
-    with _readable(path) if dry_run else _writable(path) as opened:
+    with _readable(path) if dry_run else _writable(path, no_wait) as opened:
         session = _session(benchmarks, opened, wishes)
         complete = _administer(session, _prices(price_in, price_out), dry_run, quiet)
     if not complete:
@@ -167,6 +168,7 @@ def audit(
     price_out: PriceOut = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    no_wait: NoWait = False,
 ) -> None:
     """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
     from hqm import show
@@ -174,7 +176,7 @@ def audit(
     folder = out or (report.parent if report else Path("out") / _stem(benchmarks))
     path = _store_path(benchmarks, store, folder)
     page = report or folder / "report.html"
-    with _readable(path) if dry_run or (offline and path.exists()) else _writable(path) as opened:
+    with _readable(path) if dry_run or (offline and path.exists()) else _writable(path, no_wait) as opened:
         session = _session(benchmarks, opened, replace(wishes, criterion=criterion, metrics=tuple(metrics or ())))
         complete = offline or _administer(session, _prices(price_in, price_out), dry_run, quiet)
         if dry_run:
@@ -236,12 +238,12 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help="A .jsonl or .parquet file that `hqm export` wrote.")],
     store: Annotated[Path, typer.Option(help="The store to add to; made when it does not exist.")],
+    no_wait: NoWait = False,
 ) -> None:
     """Add exported answers to a store; what it has already is left as it is."""
     from hqm.exchange import import_store
-    from hqm.store import Store
 
-    with Store(store) as opened:
+    with _writable(store, no_wait) as opened:
         print(f"{import_store(file, opened)} new answers: {store}")
 
 
@@ -254,10 +256,14 @@ def _session(names: Sequence[str], store: Store, wishes: Wishes) -> Session:
     return Session(names, store, wishes)
 
 
-def _writable(path: Path) -> Store:
+@contextmanager
+def _writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
+    """A store to write into, and its lock."""
+    from hqm.lock import writing
     from hqm.store import Store
 
-    return Store(path)
+    with writing(path, wait=not no_wait), Store(path) as store:
+        yield store
 
 
 def _readable(path: Path) -> Store:
@@ -289,15 +295,20 @@ def _show_plan(
 
 def _administer(session: Session, prices: tuple[float, float] | None, dry_run: bool, quiet: bool) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
+    from hqm import show
     from hqm.administer import administer
+    from hqm.estimate import spent
+    from hqm.interrupt import interruption
     from hqm.progress import bars
 
+    if not dry_run:
+        session.fetch_images()
     jobs = session.jobs()
     if dry_run:
         _show_plan(session, jobs, prices)
         return True
-    with bars(jobs, quiet) as progress:
-        outcome = administer(session.store, jobs, progress, workers=session.wishes.workers)
+    with interruption(quiet) as stop, bars(jobs, quiet) as progress:
+        outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop)
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
     if outcome.errors:
@@ -306,6 +317,11 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
         )
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
+    show.spent(spent(session.store, jobs, prices))
+    if stop():
+        what = f"{stored + outcome.asked} answers are stored in {session.store.path}, {outcome.left} are left"
+        print(f"hqm: interrupted: {what}. Go on with\n  {_command()}", file=sys.stderr)
+        raise typer.Exit(stop.status)
     return not outcome.failed and not outcome.errors
 
 

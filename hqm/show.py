@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hqm.audit import Audit
     from hqm.benchmark import Benchmark
-    from hqm.estimate import Forecast
+    from hqm.estimate import Forecast, Spent
     from hqm.scoring import FileScore
     from hqm.types import Form
 
@@ -226,6 +226,15 @@ def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tup
             print(
                 f"{name}: {found['missing']} of {found['of']} pictures are missing; their questions would come back as errors."
             )
+
+
+def spent(found: Sequence[Spent]) -> None:
+    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    for one in found:
+        cached = f" ({one.tokens_cached:,} of them from the server's cache)" if one.tokens_cached else ""
+        cost = "" if one.cost is None else f", cost {one.cost:.4f}"
+        tokens = f"{one.tokens_in:,} tokens read{cached}, {one.tokens_out:,} written"
+        print(f"{one.respondent}: {one.answers:,} answers so far, {tokens}{cost}")
 
 
 def _whole(*numbers: int) -> list[str]:

@@ -71,6 +71,16 @@ def ask(prompt: str, image: str | None = None, image_digest: str | None = None, 
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a respondent's stored answers used, attempts included."""
+
+    answers: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+
+
 class Store:
     """One SQLite file of answers and judgements.
 
@@ -316,6 +326,12 @@ class Store:
             "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
         )
         return {number: json.loads(detail) for number, detail in rows}
+
+    def usage(self, respondent: int) -> Usage:
+        """The tokens that a respondent's answers used, summed over runs and attempts."""
+        kinds = ("tokens_in", "tokens_out", "tokens_cached")
+        sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
+        return Usage(*self._one(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
 
     def count(self) -> int:
         """How many answers there are, attempts included."""
