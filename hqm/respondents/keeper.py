@@ -25,7 +25,8 @@ def keep(command: list[str]) -> int:
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def end() -> None:
-        sys.stdin.buffer.read()
+        while os.read(0, 4096):  # unbuffered: a thread may not hold a buffer's lock when the interpreter ends
+            pass
         _end_group(program, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             program.wait(PATIENCE)

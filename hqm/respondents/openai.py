@@ -73,6 +73,8 @@ class OpenAIRespondent:
         Requests in flight at a time, further attempts a request, seconds for each; the name's own come first.
     give_up_after
         Failures in a row after which the server is given up.
+    backoff
+        Seconds before a second attempt where the server says nothing; twice as long before each further one.
     """
 
     live = True
@@ -85,6 +87,7 @@ class OpenAIRespondent:
         retries: int = 4,
         timeout: float = 120.0,
         give_up_after: int = 20,
+        backoff: float = 0.5,
     ) -> None:
         self._name = replace(name, settings=tuple((k, v) for k, v in name.settings if k not in OPERATION))
         self.model, self.base_url = name.target, name.at or None
@@ -96,7 +99,7 @@ class OpenAIRespondent:
         if name.option("price_in") or name.option("price_out"):
             read = name.number("price_in", 0)
             self.prices = (read, name.number("price_out", read))
-        self.give_up_after = give_up_after
+        self.give_up_after, self.backoff = give_up_after, backoff
         self._limit_name = "max_tokens"
         self._stop = threading.Event()
 
@@ -205,7 +208,7 @@ class OpenAIRespondent:
                 settings = self._settings(request)
                 reply = await client.chat.completions.create(messages=[message], **settings)
                 response = _read(reply, time.perf_counter() - began, self.model)
-                wait = None if response.state != "error" else wanted_pause({}, attempt)
+                wait = None if response.state != "error" else wanted_pause({}, attempt, self.backoff)
             except openai.APIStatusError as error:
                 if error.status_code in _FATAL:
                     what = f"the server {_FATAL[error.status_code]} ({error.status_code}: {_short(error.message)})"
@@ -215,12 +218,12 @@ class OpenAIRespondent:
                 response = Response("", "error", f"the server answered {error.status_code}: {_short(error.message)}")
                 passing = error.status_code in _PASSING or error.status_code >= 500
                 passing = passing and getattr(error, "code", None) != "insufficient_quota"
-                wait = wanted_pause(error.response.headers, attempt) if passing else None
+                wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
                 if wait is not None and error.status_code in (429, 503) and attempt < self.retries:
                     self.pace.pause(wait)
             except (openai.OpenAIError, OSError, ValueError) as error:
                 response = Response("", "error", f"{type(error).__name__}: {_short(str(error))}")
-                wait = wanted_pause({}, attempt)
+                wait = wanted_pause({}, attempt, self.backoff)
             if wait is None or attempt >= self.retries:
                 return response._replace(detail={**response.detail, "retries": attempt}) if attempt else response
             attempt += 1

@@ -44,15 +44,15 @@ class Pace:
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
 
-def wanted_pause(headers: Mapping[str, str], attempt: int) -> float | None:
-    """Seconds to wait before another attempt: what the server says, else 0.5, 1, 2, ... up to 30.
+def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
+    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ... up to sixty times it.
 
     None when the server wants more than ten minutes: that is a limit a day, not a moment's.
 
     >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2), wanted_pause({"retry-after": "86400"}, 0)
     (3.0, 2.0, None)
     """
-    seconds = min(0.5 * 2**attempt, 30.0)
+    seconds = first * min(2**attempt, 60)
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name)
         if text:

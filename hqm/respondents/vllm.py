@@ -134,7 +134,7 @@ class VllmRespondent:
         if self._executable is None:
             return None
         folders = self._executable.resolve().parent.parent.glob("lib/python*/site-packages/vllm-*.dist-info")
-        return next((folder.name.split("-")[1] for folder in sorted(folders)), None)
+        return next((folder.stem.split("-")[1] for folder in sorted(folders)), None)
 
     # --- asking ---
 
