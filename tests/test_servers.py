@@ -124,11 +124,12 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert (identity["vllm"], identity["weights"][:3]) == ("0.33.0", "b2:")
     assert respondent.name == f"vllm/{model}?max_model_len=2048&enforce_eager=&start_timeout=100"
     texts = []
-    for _ in range(2):
-        batches = list(respondent.answer(requests))
+    for asked in (requests, requests, requests_of("shapes_caption", 6, 1.0, run=1)):
+        batches = list(respondent.answer(asked))
         texts.append({request.item: response.text for batch in batches for request, response in batch})
     assert texts[0] == texts[1], "the server takes the seeds, and is not started a second time"
     assert len(texts[0]) == 6
+    assert texts[2] != texts[0]
     seen = json.loads(vllm.with_name("argv.json").read_text())
     argv = seen["argv"]
     assert argv[:2] == ["serve", str(model)]
@@ -138,8 +139,6 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert "--enforce-eager" in argv
     url = f"http://{option['--host']}:{option['--port']}"
     assert healthy(url)
-    other = answers(name, requests_of("shapes_caption", 6, 1.0, run=1), vllm=str(vllm))
-    assert {k: r.text for k, r in other.items()} != texts[0]
     log = respondent.log  # type: ignore[attr-defined]
     assert "INFO loading" in log.read_text()
     respondent.close()

@@ -51,7 +51,9 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     """Put every respondent's requests to it; batches come in whatever order they are ready."""
     here = [i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)]
     away = [i for i in range(len(work)) if i not in here and work[i][1]]
-    shards = [(i, shard) for i in away for shard in shards_of(work[i][1])]
+    # workers somebody asked for all get something to do
+    size = min(SHARD, max(64, sum(len(work[i][1]) for i in away) // (4 * workers))) if workers > 1 else SHARD
+    shards = [(i, shard) for i in away for shard in shards_of(work[i][1], size)]
     count = min(worker_count(workers, [work[i][0] for i in away]), len(shards))
     if count < 2:
         here, shards = list(range(len(work))), []
