@@ -70,7 +70,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert "stopping after the batch in hand" in err
     assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with" in err
     assert (
-        f"hqm run shapes_caption -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}"
+        f"hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}"
         in err
     )
     assert "Traceback" not in err

@@ -136,6 +136,7 @@ def _spread(work: Work, shards: Sequence[tuple[int, list[Request]]], count: int,
                 if payload is not None:
                     yield shards[number][0], payload
     finally:
+        tasks.cancel_join_thread()  # shards nobody took would keep this process from ending
         for worker in crew:
             worker.terminate()
             worker.join()
