@@ -55,6 +55,7 @@ def whole_and_each_once(store: Path, n: int) -> None:
         assert db.execute("SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers").fetchone() == (n, n, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers: int) -> None:
     store = tmp_path / "store.sqlite"
@@ -70,8 +71,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert "stopping after the batch in hand" in err
     assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with" in err
     assert (
-        f"hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}"
-        in err
+        f"hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}" in err
     )
     assert "Traceback" not in err
     assert f"asked {kept}, stored before 0, errors 0" in out
@@ -81,6 +81,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
         whole_and_each_once(store, 1008)
 
 
+@pytest.mark.slow
 def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     process = start([*RUN, "4"], store)
@@ -128,6 +129,7 @@ def test_a_thread_that_cannot_handle_signals_asks_all_the_same() -> None:
     assert seen == [False]
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     process = start([*RUN, "2", "--workers", "2"], store)
@@ -143,6 +145,7 @@ def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.slow
 def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     first = start([*RUN, "2"], store)

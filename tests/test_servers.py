@@ -113,6 +113,7 @@ def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path,
 # --- vLLM ---
 
 
+@pytest.mark.slow
 def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: Path) -> None:
     vllm = program(tmp_path / "env" / "bin" / "vllm", VLLM)
     (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
@@ -167,6 +168,16 @@ def test_a_vllm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: p
     for given, sentence in (("", "vllm was not found. Name the environment"), (str(tmp_path), "no program vllm at")):
         with pytest.raises(RespondentError, match=sentence):
             list(make_respondent("vllm/some/model", vllm=given).answer([Request("q", None, Sampling(), 1)]))
+
+
+def test_a_vllm_travels_to_a_worker_before_it_is_started() -> None:
+    import pickle
+
+    respondent = make_respondent("vllm/some/model?tensor_parallel_size=2", vllm="/opt/vllm", dtype="bfloat16")
+    identity = respondent.identity()
+    assert identity["options"] == {"dtype": "bfloat16", "tensor_parallel_size": "2"}
+    there = pickle.loads(pickle.dumps(respondent))
+    assert (there.name, there.identity(), there.per_gpu) == (respondent.name, identity, True)
 
 
 def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path) -> None:
