@@ -7,7 +7,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 
-.PHONY: audit test lint types unit docs train clean
+.PHONY: audit test lint types unit docs train clean mount
 
 audit: $(VENV)/.installed
 	$(VENV)/bin/hqm audit shapes --out $(OUT)

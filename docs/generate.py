@@ -7,7 +7,10 @@ python docs/generate.py --check    says whether it is up to date
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +22,9 @@ from hqm import errors
 from hqm import types as values
 from hqm.card import Card
 from hqm.cli import app
-from hqm.indicators import FAMILIES, INDICATORS
+from hqm.indicators.catalogue import FAMILIES, INDICATORS
 from hqm.parsers import PARSERS
+from hqm.registry import card, names
 
 TARGET = Path(__file__).with_name("reference.md")
 
@@ -74,7 +78,7 @@ def _default(field: Any) -> str:
 
 def _tables() -> Iterator[str]:
     yield "## Indicators\n\nThe name of an estimate is a family and a statistic, `test_retest.pearson`. The families:\n"
-    yield from (f"- `{family}`: the facet `{facet}` differs" for facet, family in FAMILIES.items())
+    yield from (f"- `{family}`: {what}" for family, what in FAMILIES.items())
     yield "\n| statistic | meaning |\n|---|---|"
     yield from (f"| `{name}` | {about} |" for name, about in INDICATORS.items())
     yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
@@ -88,10 +92,26 @@ def _tables() -> Iterator[str]:
     yield "```"
 
 
+def _differences() -> Iterator[str]:
+    """The paragraph of each adapter's docstring that says where release and paper part."""
+    yield "## Where a release and its paper differ\n"
+    yield "`--scoring official` does what the released scorer does, `--scoring paper` what the paper defines.\n"
+    yield "| benchmark | official and paper |\n|---|---|"
+    for name in names():
+        spec = importlib.util.find_spec(f"hqm.adapters.{card(name).adapter or name}")
+        if spec is None:
+            continue
+        text = inspect.cleandoc(importlib.import_module(spec.name).__doc__ or "")
+        found = re.search(r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+        if found:
+            yield f"| `{name}` | {' '.join(found[1].split()).replace('|', '/')} |"
+    yield ""
+
+
 def reference() -> str:
     """The text of docs/reference.md."""
     head = "# Reference\n\nMade from the code by `docs/generate.py`; a test keeps it true.\n"
-    return "\n".join([head, *_commands(), *_card(), *_tables()]) + "\n"
+    return "\n".join([head, *_commands(), *_card(), *_differences(), *_tables()]) + "\n"
 
 
 if __name__ == "__main__":

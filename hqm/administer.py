@@ -21,7 +21,7 @@ from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, Cell, Form, Response
+from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -127,6 +127,21 @@ class Desk:
         if found.items() - self.store.images(benchmark.name).items():
             self.store.remember_images(benchmark.name, found)
 
+    def picture(self, benchmark: Benchmark, name: str | None) -> tuple[str | None, Path | None, str]:
+        """A picture that a judge sees: its digest, its file, and why there is no file to show."""
+        if name is None:
+            return None, None, ""
+        path, reason = self._file(benchmark, name)
+        known = self._image_digest(benchmark, name)
+        # without the file, what the store knows of it still finds the replies given earlier
+        return known, path, reason
+
+    def rows(
+        self, benchmark: Benchmark, form: Form, people: Sequence[StoredRespondent], run: int
+    ) -> dict[str, list[Response | None]]:
+        """The stored responses of several respondents to one form, by name."""
+        return {person.name: self.responses(benchmark, form, person, run) for person in people}
+
     def plan(self, sitting: Sitting, administration: Administration) -> Job:
         """Find out what of one administration is still to be asked."""
         benchmark, form, run = sitting.benchmark, administration.form, administration.run
@@ -156,8 +171,9 @@ class Desk:
 
     def _image(self, benchmark: Benchmark, name: str | None) -> tuple[Path | None, str]:
         """A picture's file, or why it cannot be used."""
-        if self.blind or name is None:
-            return None, ""
+        return (None, "") if self.blind or name is None else self._file(benchmark, name)
+
+    def _file(self, benchmark: Benchmark, name: str) -> tuple[Path | None, str]:
         found = self._files.get((benchmark.name, name))
         if found is None:
             try:
@@ -190,7 +206,7 @@ class Desk:
 
     def matrix(self, benchmark: Benchmark, cell: Cell, form: Form, people: Sequence[StoredRespondent]) -> ScoreMatrix:
         """Score the stored answers of one administration."""
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets)
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
         hashes = []
         for person in people:
             row = self._rows(benchmark, form, person, cell.run)
@@ -351,12 +367,13 @@ def cells_in(
 
 
 def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
-    """The original form, the parallel one, and forms a person brought; a brought form replaces one of its name."""
+    """The original form, the benchmark's others, and forms a person brought; a brought form replaces one of its name."""
     original = benchmark.original
     made = {ORIGINAL: original}
     names = {form.name for form in extra}
-    if "parallel" not in names:
-        made["parallel"] = benchmark.parallel_form
+    if PARALLEL not in names:
+        made[PARALLEL] = benchmark.parallel_form
+    made.update({form.name: form for form in benchmark.further_forms})
     made.update({form.name: form for form in extra})
     if len(made[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")

@@ -17,11 +17,17 @@ from hqm.forms.build import build_parallel, is_negated
 from hqm.forms.options import render_options
 from hqm.images import Checksums, ImageSource, open_images
 from hqm.items import is_url, read_items
+from hqm.judges.base import AskJudge, Prompts
+from hqm.judges.replies import Replies, read_replies
+from hqm.judging import read_criterion
 from hqm.metrics import ACCURACY, YES_NO, Metric
 from hqm.parsers import Parser, parser
 from hqm.recorded import Recording, read_answers
+from hqm.records import read_text
 from hqm.rules import score_choice, score_short, score_yes_no, settle
-from hqm.types import Form, Item, Response, Verdict
+from hqm.types import Form, Item, Judgement, Response, Verdict
+from hqm.words.base import Recipe, Words
+from hqm.words.parts import compose, find_words
 
 Scoring = Literal["official", "paper"]
 
@@ -42,9 +48,22 @@ class Benchmark:
         whose release and paper agree.
     reader
         The named reader of yes/no answers; the card's unless given.
+    mode
+        Which of several judge procedures; the first of `modes` unless given.
+    prompts
+        Whose words a judge is asked in: `hqm` (ours) or `official` (read from the release at run time).
+    home
+        The folder of the card, where our prompts lie.
+    words
+        Which parts answer questions about words (nouns, likeness, concreteness): a name of `recipes`, `part=name`, or
+        both joined by commas; the first of `recipes` unless given.
     """
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
+    modes: ClassVar[tuple[str, ...]] = ()
+    """The named judge procedures, where a release knows several; `rule` among them asks nobody."""
+    recipes: ClassVar[Mapping[str, Recipe]] = {}
+    """The named choices of parts for questions about words, the default first; empty where none is asked."""
 
     def __init__(
         self,
@@ -54,14 +73,25 @@ class Benchmark:
         images: Path | str | None = None,
         scoring: Scoring = "official",
         reader: str | None = None,
+        mode: str | None = None,
+        prompts: Prompts = "hqm",
+        home: Path | None = None,
+        words: str | None = None,
     ) -> None:
         if scoring not in self.scorings:
             raise UsageError(f"{card.name} has no scoring {scoring!r}", remedy=f"It has {' and '.join(self.scorings)}.")
+        if mode is not None and mode not in self.modes:
+            known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
+            raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known)
         self.card, self.data, self.scoring = card, data, scoring
+        self.mode = mode or next(iter(self.modes), "")
+        self.prompts, self._home = prompts, home
         self.parser: Parser = parser(reader or card.scoring.parser)
         self._web = str(images) if is_url(str(images)) else ""
         self._images = Path(images) if images is not None and not self._web else None
+        self.recipe = compose(words, self.recipes, card.name)
         self._made: tuple[Form, Form] | None = None
+        self._further: tuple[Form, tuple[Form, ...]] | None = None
 
     # --- what an adapter may override ---
 
@@ -78,6 +108,10 @@ class Benchmark:
         """The parallel form; by default by the task (flip, shuffle, rephrase)."""
         return build_parallel(form)
 
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """Forms beside the original and the parallel one, each with its own name."""
+        return ()
+
     def score(self, item: Item, response: Response) -> Verdict:
         """The verdict of the benchmark's own rule on one answer."""
         if item.task == "yes_no":
@@ -87,6 +121,64 @@ class Benchmark:
     def judges(self) -> Mapping[str, Any]:
         """Judges beside the rule that need nobody else: name -> function of item and response."""
         return {}
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that the judge procedure asks for; empty where a rule scores."""
+        return ()
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """The verdict of the judge procedure on one answer; an unreadable reply is unscored, with its reason."""
+        return self.score(item, response)
+
+    async def judge_together(
+        self, item: Item, responses: Mapping[str, Response], ask: AskJudge
+    ) -> Mapping[str, Verdict]:
+        """The verdicts on all respondents' answers to one item, where they are judged in one call; else one by one."""
+        return {name: settle(await self.judge(item, response, ask), response) for name, response in responses.items()}
+
+    @property
+    def jointly(self) -> bool:
+        """Whether all respondents' answers to an item are judged in one call."""
+        return False
+
+    def official_prompt(self, name: str) -> str:
+        """The release's own prompt of this name, read from its files."""
+        raise DataError(f"the release of {self.name} has no prompt {name!r} in its files", remedy="Use --prompts hqm.")
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """Recorded replies of judges in the release's own format: item id -> role -> replies in the order asked.
+
+        By default HQM's format: records with `item`, `role` and `reply`, in the order asked.
+        """
+        return read_replies(path, form)
+
+    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
+        """People's labels of these respondents' answers (of anybody's, if None), in HQM's format or the release's own."""
+        return read_criterion(path, form, respondents)
+
+    def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
+        """Metrics of the whole group from the metrics of its members (benchmark name -> metric -> value)."""
+        return {}
+
+    def groupings(self, item: Item) -> Mapping[str, str]:
+        """The groups an item is in (grouping -> group); a metric may first reduce within groups (`Metric.group`)."""
+        return {}
+
+    def beside(self, item: Item) -> Sequence[str]:
+        """The ids of other items whose answers, by the same respondent, the judge procedure sees beside this one's.
+
+        They come as `response.detail["beside"]`, id -> text; `with_beside` puts them there.
+        """
+        return ()
+
+    def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        """One respondent's verdicts, where they depend on one another, once all are known; as they are by default.
+
+        The items are those of the form in its order. A verdict may only depend on others of its own cluster, which
+        resampling keeps whole.
+        """
+        return verdicts
 
     def subsets(self, item: Item) -> Sequence[str]:
         """The names of the subsets an item is in; metrics may look at one (`existence.f1`)."""
@@ -108,6 +200,11 @@ class Benchmark:
         """Make sure that the pictures exist; an embedded benchmark draws them here."""
 
     # --- what follows from that ---
+
+    def with_beside(self, item: Item, response: Response, given: Mapping[str, Response]) -> Response:
+        """The response with the answers of the same respondent that the judge procedure sees beside it."""
+        texts = {key: given[key].text for key in self.beside(item) if key in given and given[key].state != "error"}
+        return response._replace(detail={**response.detail, "beside": texts}) if texts else response
 
     @property
     def name(self) -> str:
@@ -133,10 +230,31 @@ class Benchmark:
         """What its pictures must be; nothing where its card names no list."""
         return Checksums.load(self.data / self.card.data.checksums) if self.card.data.checksums else Checksums()
 
+    def prompt(self, name: str) -> str:
+        """The prompt template of this name: ours (`prompts/<name>.txt` beside the card) or the release's."""
+        if self.prompts == "official":
+            return self.official_prompt(name)
+        return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
+
+    @cached_property
+    def words(self) -> Words:
+        """The parts that answer questions about words, loaded when first asked."""
+        folders = (self.data / "words", self.data.parent / "words")
+        return find_words(self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1]))
+
     @property
     def label(self) -> str:
         """Name, version and scoring, as a signature has them."""
         return f"{self.name}@{self.card.version}"
+
+    @property
+    def scorer(self) -> str:
+        """How an answer becomes a number, as a signature has it: scoring, and reader or judge procedure."""
+        judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
+        reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
+        words = self.words.label if self.recipes else ""
+        inside = ",".join(filter(None, [reader, *judged, words]))
+        return f"{self.scoring}({inside})" if inside else self.scoring
 
     @cached_property
     def original(self) -> Form:
@@ -152,6 +270,13 @@ class Benchmark:
         if self._made is None or self._made[0] is not self.original:
             self._made = (self.original, self.parallel(self.original))
         return self._made[1]
+
+    @property
+    def further_forms(self) -> tuple[Form, ...]:
+        """The forms beside the original and the parallel one, made once."""
+        if self._further is None or self._further[0] is not self.original:
+            self._further = (self.original, self.more_forms(self.original))
+        return self._further[1]
 
     @property
     def audited(self) -> tuple[Metric, ...]:
@@ -179,4 +304,6 @@ class Benchmark:
         """Score one answer; an error is never scored as an answer."""
         if response.state in ("error", "missing"):
             return Verdict.unscored(response.state, response.reason)
+        if self.roles:
+            return Verdict.unscored("missing", "no judge was asked")
         return settle(self.score(item, response), response)

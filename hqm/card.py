@@ -87,6 +87,49 @@ class GenerationSection(_Section):
     """Nucleus sampling."""
 
 
+class JudgingSection(_Section):
+    """`[judging]`: how the models of a judge procedure are asked, unless the command line says otherwise."""
+
+    max_tokens: int = Field(default=512, gt=0)
+    """The longest reply, in tokens."""
+    temperature: float = Field(default=0.0, ge=0)
+    """Sampling temperature of the judge."""
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus sampling."""
+
+
+class SourceFile(_Section):
+    """`[[source.files]]`: one file of the release."""
+
+    path: str
+    """Where it goes, below the benchmark's data folder."""
+    url: str = ""
+    """Its address at the pinned revision; empty for what must be got by hand."""
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+    """Its checksum."""
+    size: int = Field(default=0, ge=0)
+    """Its size in bytes."""
+    optional: bool = False
+    """Whether the benchmark works without it."""
+    how: str = ""
+    """What must be accepted or done by hand to get it."""
+
+
+class SourceSection(_Section):
+    """`[source]`: where `hqm fetch` gets the release from."""
+
+    revision: str = ""
+    """The commit or version that the addresses are pinned to."""
+    files: tuple[SourceFile, ...] = ()
+    """The files."""
+    images: str = ""
+    """Where the pictures come from, and what must be accepted or done by hand."""
+    images_url: str = ""
+    """Their address."""
+    images_licence: str = ""
+    """The licence of the pictures."""
+
+
 class RespondentsSection(_Section):
     """`[respondents]`: the respondents shipped with an embedded benchmark."""
 
@@ -132,6 +175,8 @@ class Card(_Section):
     prompt: PromptSection = PromptSection()
     scoring: ScoringSection = ScoringSection()
     generation: GenerationSection = GenerationSection()
+    judging: JudgingSection = JudgingSection()
+    source: SourceSection = SourceSection()
     respondents: RespondentsSection = RespondentsSection()
 
     @field_validator("types")

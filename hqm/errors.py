@@ -6,6 +6,7 @@
     │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
     │   └── ImageError     a picture is missing, broken or outside its folder
     ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
+    ├── NoReply            a judge that gave no reply to one question
     ├── NoRule             a question that no rewriting rule fits
     ├── RespondentError    a respondent that cannot be loaded, reached or understood
     ├── StoreError         a store that cannot be read or written
@@ -59,6 +60,10 @@ class ImageError(DataError):
 
 class DesignError(HQMError):
     """Administrations that cannot be compared, or an audit that asks the impossible."""
+
+
+class NoReply(HQMError):  # noqa: N818  it says what is missing
+    """A judge's model gave no reply to one question; the answer in question stays unscored."""
 
 
 class NoRule(HQMError):  # noqa: N818 (it names what is missing, and is caught far more often than shown)

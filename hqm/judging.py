@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hqm.benchmark import Benchmark
 from hqm.errors import AnswerError
 from hqm.metrics import Metric, mean_of
 from hqm.recorded import first_field
@@ -14,31 +14,34 @@ from hqm.records import read_records, take
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 
+if TYPE_CHECKING:
+    from hqm.benchmark import Benchmark
+
 FAITHFUL = Metric("faithful", mean_of("faithful"), share=True, about="Share of answers that the judge found faithful.")
 """The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""
 
 
-def read_criterion(path: Path, form: Form, respondents: Sequence[str], judge: str = "human") -> list[Judgement]:
+def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, judge: str = "human") -> list[Judgement]:
     """People's labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
 
     A label is 1 for a faithful answer and 0 for a hallucinated one (or a share between, where several people judged);
-    an empty label means that the person did not decide.
+    an empty label means that the person did not decide. Without `respondents`, any name is taken, and none at all.
 
     Raises
     ------
     AnswerError
         An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
     """
-    short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents}
+    short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents or ()}
     found: dict[tuple[str, str], Judgement] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = str(first_field(record, ("item", "id"), place))
-        name = str(take(record, "respondent", place))
-        name = name if name in respondents else short.get(name, name)
+        name = str(record.get("respondent", "") if respondents is None else take(record, "respondent", place))
+        name = short.get(name, name) if name not in (respondents or ()) else name
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
-        if name not in respondents:
+        if respondents is not None and name not in respondents:
             raise AnswerError(
                 f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
             )
@@ -98,7 +101,8 @@ def oracle_matrix(
     `texts` gives a respondent's responses in the order of the matrix's items.
     """
     form = Form(first.cell.form, first.items)
-    builder = MatrixBuilder(replace(first.cell, judge=judge), form, benchmark.judges()[judge], benchmark.subsets)
+    score = benchmark.judges()[judge]
+    builder = MatrixBuilder(replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings)
     for name in first.respondents:
         builder.add(name, texts(name))
     return builder.build(first.answers)

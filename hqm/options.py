@@ -75,6 +75,29 @@ Vllm = Annotated[
 ]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Stop at once where another process is writing to the store.")]
 Blind = Annotated[bool, typer.Option("--blind", help="Put the questions without their pictures.")]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="The model that judges answers, named like a respondent; repeat it for further judges, the first leads.",
+    ),
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", help="ROLE=NAME: another model for one role of the judge procedure (verifier=hf/...); repeat it."
+    ),
+]
+Rejudge = Annotated[
+    int, typer.Option(min=1, help="How often the judge is asked about the same answers; from 2 on, its consistency.")
+]
+PromptsOption = Annotated[
+    str, typer.Option("--prompts", help="Whose words the judge is asked in: hqm, or official (the release's files).")
+]
+Mode = Annotated[str | None, typer.Option(help="The judge procedure, where a release knows several.")]
+Family = Annotated[
+    Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
+]
 PriceIn = Annotated[
     float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
 ]
@@ -110,6 +133,12 @@ def wishes(
     ray_cpus: RayCpus = 1,
     ray_gpus: RayGpus = None,
     vllm: Vllm = "",
+    judges: Judges = None,
+    roles: Roles = None,
+    rejudge: Rejudge = 1,
+    prompts: PromptsOption = "hqm",
+    mode: Mode = None,
+    family: Family = None,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -144,6 +173,12 @@ def wishes(
         ray_cpus=ray_cpus,
         ray_gpus=ray_gpus,
         vllm=vllm,
+        judges=tuple(judges or ()),
+        roles=tuple(roles or ()),
+        rejudge=rejudge,
+        prompts=cast(Any, prompts),
+        mode=mode,
+        families=family,
     )
 
 

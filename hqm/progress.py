@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from hqm.administer import Job, Progress
 
@@ -47,6 +48,55 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
                 tasks[key] = shown.add_task(" · ".join(key), total=sizes[key])
             shown.advance(tasks[key], count)  # type: ignore[arg-type]
             shown.advance(total, count)
+
+        yield advance
+
+
+@contextmanager
+def judging(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Show how many questions the judges have been asked while the block runs."""
+    if quiet:
+        yield lambda _judge, _count, _wave: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    with Bars(TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+              console=Console(file=sys.stderr)) as shown:  # fmt: skip
+        tasks: dict[str, int] = {}
+
+        def advance(judge: str, done: int, wave: int) -> None:
+            if judge not in tasks:
+                tasks[judge] = shown.add_task(f"judge {judge}", total=wave)
+            # a later stage asks more: the total grows as it becomes known
+            task = shown.tasks[list(tasks).index(judge)]
+            shown.update(tasks[judge], completed=done, total=max(float(task.total or 0), done, wave))  # type: ignore[arg-type]
+
+        yield advance
+
+
+@contextmanager
+def downloading(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Show each download's bytes, rate and time left while the block runs."""
+    if quiet:
+        yield lambda _name, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn(), TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
+    )  # fmt: skip
+    with Bars(*columns, console=Console(file=sys.stderr)) as shown:
+        tasks: dict[str, Any] = {}
+
+        def advance(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = shown.add_task(name, total=total or None)
+            shown.update(tasks[name], completed=done)
 
         yield advance
 

@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from hqm.benchmark import Benchmark, Scoring
 from hqm.card import Card
 from hqm.errors import CardError, DataError, UsageError
 from hqm.hub import hub_folder, is_hub
+from hqm.judges.base import Prompts
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
@@ -56,6 +58,16 @@ def card(name: str) -> Card:
     return Card.load(path) if path.exists() else load(name).card
 
 
+def cards(wanted: Sequence[str]) -> list[Card]:
+    """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
+    found: list[Card] = []
+    for name in names() if "all" in wanted else wanted:
+        members = groups().get(name, (name,))
+        path = Path(name) / "card.toml"
+        found += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+    return list({one.name: one for one in found}.values())
+
+
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
     """The benchmarks a name stands for: the members of a group, or the one of that name."""
     members = groups().get(name)
@@ -69,6 +81,9 @@ def load(
     images: Path | str | None = None,
     scoring: Scoring = "official",
     parser: str | None = None,
+    mode: str | None = None,
+    prompts: Prompts = "hqm",
+    words: str | None = None,
 ) -> Benchmark:
     """Make a benchmark.
 
@@ -78,7 +93,7 @@ def load(
         A known name, a folder with a `card.toml`, or a Python file.
     data
         The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
-    images, scoring, parser
+    images, scoring, parser, mode, prompts, words
         As in `Benchmark`.
 
     Raises
@@ -104,7 +119,9 @@ def load(
         made = _adapter(found)
     else:
         made, found, folder = _from_entry_point(name)
-    return made(found, _data_folder(found, folder, data), images=images, scoring=scoring, reader=parser)
+    where = _data_folder(found, folder, data)
+    settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
+    return made(found, where, images=images, home=folder, **settings)
 
 
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:

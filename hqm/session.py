@@ -9,12 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hqm.administer import Administration, Desk, Job, StoredRespondent, forms_of, people_in, people_of
-from hqm.audit import Audit, audit
+from hqm.administer import Administration, Desk, Job, StoredRespondent, cells_in, forms_of, people_in, people_of
+from hqm.audit import audit
+from hqm.audit_value import Audit
 from hqm.benchmark import Benchmark, Scoring
 from hqm.engines import Engine, make_engine
-from hqm.errors import UsageError
+from hqm.errors import HQMError, UsageError
+from hqm.families import read_families
 from hqm.forms.build import read_form
+from hqm.judges.base import Prompts
+from hqm.judges.desk import Judged, JudgeDesk, Progress
+from hqm.judges.panel import Panel, parse_roles
 from hqm.recorded import Recording, read_recordings
 from hqm.registry import load_all
 from hqm.respondents import make_respondent
@@ -51,6 +56,12 @@ class Wishes:
     ray_cpus: float = 1
     ray_gpus: float | None = None
     vllm: str = ""
+    judges: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    rejudge: int = 1
+    prompts: Prompts = "hqm"
+    mode: str | None = None
+    families: Path | None = None
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -68,6 +79,7 @@ class Session:
         self.store, self.wishes = store, wishes
         self.desk = Desk(store, blind=wishes.blind)
         settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
+        settings |= {"prompts": wishes.prompts, "mode": wishes.mode}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
@@ -77,6 +89,7 @@ class Session:
                 benchmark.original = self._cut(benchmark, benchmark.original)
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
+        self._judges: dict[str, Respondent] = {}
         self._brought: dict[str, list[Form]] = {}
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
@@ -126,6 +139,64 @@ class Session:
         for one in recordings:
             by_name.setdefault(one.respondent, []).append(one)
         return [RecordedRespondent(f"recorded/{name}", mine) for name, mine in by_name.items()]
+
+    # --- who judges ---
+
+    def panels(self, benchmark: Benchmark) -> list[JudgeDesk]:
+        """The judges wished for, before one benchmark; none for a benchmark that a rule scores.
+
+        Raises
+        ------
+        UsageError
+            The benchmark is judged, and no judge is named.
+        """
+        if not benchmark.roles:
+            return []
+        if not self.wishes.judges:
+            raise UsageError(
+                f"the answers to {benchmark.name} are judged by a model, and none is named",
+                remedy="Name it with --judge, for example --judge openai/<model>.",
+            )
+        others = {role: self._judge(name) for role, name in parse_roles(self.wishes.roles).items()}
+        used = {role: one for role, one in others.items() if role in benchmark.roles}
+        return [JudgeDesk(self.desk, benchmark, Panel(self._judge(name), used)) for name in self.wishes.judges]
+
+    def _judge(self, name: str) -> Respondent:
+        if name not in self._judges:
+            if name.startswith("recorded/"):
+                raise UsageError("a file cannot judge", place=name, remedy="Score it with `hqm score --judgements`.")
+            self._judges[name] = self._live(name)
+        return self._judges[name]
+
+    def judge(self, progress: Progress | None = None) -> Judged:
+        """Put every stored answer to the judges, and the reference administration again as often as wished."""
+        asked = errors = 0
+        failed: list[tuple[str, HQMError]] = []
+        for benchmark in self.benchmarks:
+            panels = self.panels(benchmark)
+            people = self.people(benchmark) if panels else []
+            forms = {form.name: form for form in forms_of(benchmark, self.brought(benchmark))}
+            cells = cells_in(self.store, self.desk, benchmark, list(forms.values()), people) if panels else []
+            for cell in cells:
+                form, rows = forms[cell.form], self.desk.rows(benchmark, forms[cell.form], people, cell.run)
+                reference = cell.form == ORIGINAL and cell.run == 0
+                for i, panel in enumerate(panels if reference else panels[:1]):
+                    for asking in range(self.wishes.rejudge if reference and i == 0 else 1):
+                        done = panel.judge(form, rows, asking, progress)
+                        asked, errors = asked + done.asked, errors + done.errors
+                        failed += [pair for pair in done.failed if pair[0] not in dict(failed)]
+        return Judged(asked, errors, tuple(failed))
+
+    def pending_judgements(self) -> dict[str, int]:
+        """Judge -> how many questions about the answers stored so far it has not replied to."""
+        found: dict[str, int] = {}
+        for benchmark in self.benchmarks if self.wishes.judges else ():
+            for panel in self.panels(benchmark):
+                people = self.people(benchmark)
+                rows = self.desk.rows(benchmark, benchmark.original, people, 0)
+                count = panel.pending(benchmark.original, rows) if people else 0
+                found[panel.panel.label] = found.get(panel.panel.label, 0) + count
+        return found
 
     # --- what ---
 
@@ -213,6 +284,8 @@ class Session:
                 forms=self.brought(benchmark),
                 criterion=self.wishes.criterion,
                 metrics=self.wishes.metrics,
+                judges=self.panels(benchmark),
+                families=read_families(self.wishes.families) if self.wishes.families else None,
             )
             for benchmark in self.benchmarks
         )
@@ -230,6 +303,11 @@ class Session:
                 "scoring": self.wishes.scoring,
                 "parser": self.wishes.parser,
                 "blind": self.wishes.blind,
+                "judges": list(self.wishes.judges),
+                "roles": list(self.wishes.roles),
+                "rejudge": self.wishes.rejudge,
+                "prompts": self.wishes.prompts,
+                "mode": self.wishes.mode,
                 "sampling": dict(self.wishes.sampling),
             },
             "benchmarks": {

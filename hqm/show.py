@@ -12,9 +12,11 @@ from hqm.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hqm.audit import Audit
+    from hqm.audit_value import Audit
     from hqm.benchmark import Benchmark
+    from hqm.card import Card
     from hqm.estimate import Forecast, Spent
+    from hqm.fetch import Fetched
     from hqm.scoring import FileScore
     from hqm.types import Form
 
@@ -33,6 +35,8 @@ def _print(*things: Any) -> None:
     from rich.console import Console
 
     console = Console(soft_wrap=False)
+    if not console.is_terminal:  # a file or a pipe has no edge
+        console.width = max(console.width, 120)
     for thing in things:
         # data may hold square brackets: nothing printed here is markup
         console.print(thing, markup=False, highlight=False)
@@ -87,13 +91,13 @@ def _parsers() -> None:
 
 
 def _indicators() -> None:
-    from hqm.indicators import FAMILIES, INDICATORS
+    from hqm.indicators.catalogue import FAMILIES, INDICATORS
 
     table = _table("", "statistic", "what")
     for name, about in INDICATORS.items():
         table.add_row(name, about)
     _print(table)
-    print("Families: " + ", ".join(f"{family} ({facet} differs)" for facet, family in FAMILIES.items()) + ", coverage")
+    print("Families: " + ", ".join(f"{family} ({what})" for family, what in FAMILIES.items()) + ", coverage")
 
 
 def findings(benchmarks: Sequence[Benchmark], as_json: bool) -> None:
@@ -166,7 +170,12 @@ def _question(item: Any) -> str:
     return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
 
 
-def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tuple[int, int]], as_json: bool) -> None:
+def plan(
+    forecasts: Mapping[tuple[str, str], Forecast],
+    images: Mapping[str, tuple[int, int]],
+    as_json: bool,
+    judging: Mapping[str, int],
+) -> None:
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
@@ -179,7 +188,7 @@ def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tup
     totals["cost"] = sum(costs) if costs else None
     if as_json:
         rows = [{"respondent": who, "benchmark": what, **asdict(one)} for (who, what), one in forecasts.items()]
-        print_json({"plan": rows, "total": totals, "images": missing})
+        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
         return
     columns = (
         "respondent",
@@ -221,10 +230,17 @@ def plan(forecasts: Mapping[tuple[str, str], Forecast], images: Mapping[str, tup
     _print(table)
     if not all(one.measured for one in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
-    for name, found in missing.items():
-        if found["missing"]:
+    for judge, count in judging.items():
+        print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
+    missing_images(images)
+
+
+def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
+    """Say how many pictures are there, where some are not; printed before anything is asked."""
+    for name, (gone, all_) in missing.items():
+        if gone:
             print(
-                f"{name}: {found['missing']} of {found['of']} pictures are missing; their questions would come back as errors."
+                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
             )
 
 
@@ -241,19 +257,51 @@ def _whole(*numbers: int) -> list[str]:
     return [f"{number:,}" for number in numbers]
 
 
+def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
+    """`hqm fetch`."""
+    from hqm.fetch import summary
+
+    if as_json:
+        print_json([
+            {**summary(card), "fetched": [
+                {"path": str(f.path), "state": f.state, "size": f.size, "optional": f.optional, "how": f.how} for f in files
+            ]}
+            for card, files in results.items()
+        ])  # fmt: skip
+        return
+    for card, files in results.items():
+        if not files:
+            print(
+                f"{card.name}: nothing to fetch; {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
+            )
+            continue
+        about = summary(card)
+        print(f"{card.name} {about['revision']} ({card.licence}), {len(files)} files, {about['bytes'] / 1e6:.1f} MB")
+        for file in files:
+            note = " (optional)" if file.optional and file.state == "missing" else ""
+            print(
+                f"  {file.state:10} {file.path}{note}"
+                + (f"\n             {file.how}" if file.state == "missing" else "")
+            )
+        if about["images"]:
+            print(f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})")
+
+
 def file_score(found: FileScore, as_json: bool) -> None:
     """`hqm score`."""
     if as_json:
         print_json(found.to_dict())
         return
     part = f" {found.part}" if found.part else ""
-    reader = f", parser {found.parser}" if found.parser else ""
+    reader = f", parser {found.parser}" if found.parser else f", mode {found.mode}" if found.mode else ""
     states = ", ".join(f"{state} {n}" for state, n in found.states.items())
     print(
         f"{found.benchmark}{part}: {found.scoring} scoring{reader}, {found.n} items, {found.unscored} unscored ({states})"
     )
     for name, value in found.metrics.items():
         print(f"  {name:24} {'undefined' if value is None else repr(value)}")
+    for name, value in found.criterion.items():
+        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
     print(found.signature)
 
 

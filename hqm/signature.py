@@ -42,12 +42,20 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The content hash of a file, read in pieces."""
+    """The content hash of a file, read in pieces; of a folder, that of its files by name."""
+    if path.is_dir():
+        return digest([[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()])
     running = hashlib.blake2b(digest_size=_SIZE)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             running.update(piece)
     return TAG + running.hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """A file's SHA-256 in hexadecimal, as releases publish it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_all(parts: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.types import Judgement, Response, State
+from hqm.types import Judgement, Response, State, Usage
 
 VERSION = 1
 _TABLES = ("respondents", "asks", "images", "answers", "judgements", "records")
@@ -69,16 +69,6 @@ def ask(prompt: str, image: str | None = None, image_digest: str | None = None, 
     True
     """
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a respondent's stored answers used, attempts included."""
-
-    answers: int
-    tokens_in: int
-    tokens_out: int
-    tokens_cached: int
 
 
 class Store:
@@ -305,6 +295,14 @@ class Store:
         """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
         return {row[3]: row for row in self._all(query, respondent, run)}
+
+    def replies(self, respondent: int, run: int) -> dict[str, Response]:
+        """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
+        query = (
+            "SELECT a.digest, text, state, reason FROM answers JOIN asks a ON a.id = answers.ask "
+            "WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        )
+        return {row[0]: Response(*row[1:]) for row in self._all(query, respondent, run)}
 
     def answered(self, respondent: int, run: int) -> set[int]:
         """The asks that need not be asked again: the last attempt was no error."""

@@ -105,7 +105,7 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(run: Run, dogs: Path, sh
     assert total["cost"] > 0
     assert not store.exists()
     status, out, _ = run("plan", dogs, "-r", "hf/nobody/model", "--store", store)
-    assert "6 of 6 pictures are missing" in out
+    assert "0 of 6 pictures are there" in out
 
 
 def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:

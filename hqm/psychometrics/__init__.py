@@ -8,22 +8,317 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
-from hqm.psychometrics.correlation import pearson
+from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
+from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
+from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
+from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
+from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
+from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
+from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
+from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
+from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
+from hqm.psychometrics.dif import (
+    MantelHaenszel,
+    Option,
+    OptionAnalysis,
+    item_functioning,
+    mantel_haenszel,
+    option_analysis,
+)
+from hqm.psychometrics.discriminability import (
+    PairwiseDifferences,
+    independent_differences,
+    items_for_gap,
+    minimum_detectable_difference,
+    paired_differences,
+)
+from hqm.psychometrics.duplicates import Duplicates, duplicate_items
+from hqm.psychometrics.families import (
+    FamilyDependence,
+    Influence,
+    RangeRestriction,
+    family_dependence,
+    leave_one_out,
+    range_restriction,
+)
+from hqm.psychometrics.form_effect import (
+    FormReliability,
+    ShiftHeterogeneity,
+    form_reliability,
+    shift_heterogeneity,
+    shift_heterogeneity_of_scores,
+)
+from hqm.psychometrics.form_spread import FormSpread, form_spread, item_sensitivity
+from hqm.psychometrics.generalizability import Component, GStudy, g_study
+from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
+from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
+from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
+from hqm.psychometrics.items import (
+    ItemAnalysis,
+    ItemStatistics,
+    LabelError,
+    LabelErrors,
+    item_analysis,
+    label_error_candidates,
+)
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
+from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
+from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
+from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
+from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.omega import minres_loadings, omega_t
+from hqm.psychometrics.position import (
+    CircularAccuracy,
+    PositionBias,
+    circular_accuracy,
+    position_bias,
+    recall_deviation,
+)
+from hqm.psychometrics.probability import (
+    ExpectedRetest,
+    TemperatureCurve,
+    expected_retest,
+    sampling_probability,
+    temperature_curve,
+)
+from hqm.psychometrics.probability_facets import (
+    ExpectedForms,
+    ExpectedJudgeNoise,
+    expected_judge_noise,
+    expected_parallel_forms,
+)
+from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
+from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
+from hqm.psychometrics.rater_agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
+from hqm.psychometrics.response_bias import (
+    BalancedScore,
+    PairCoherence,
+    ResponseBias,
+    acquiescence,
+    balanced_score,
+    pair_coherence,
+    yes_excess,
+)
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.shift import mean_shift
+from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.saturation import (
+    ChanceCorrected,
+    Saturation,
+    Separation,
+    chance_corrected,
+    saturation,
+    separation,
+    signal_to_noise,
+)
+from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
+from hqm.psychometrics.significance import SignificanceTest
+from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
+from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
+from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
+from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
+from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
+from hqm.psychometrics.verdicts import (
+    SpecificAgreement,
+    averaged_judge_share,
+    flip_rate,
+    majority_flip,
+    specific_agreement,
+)
+from hqm.psychometrics.weights import stream
 
 __all__ = [
     "ICC",
+    "Abilities",
+    "Alpha",
+    "BalancedScore",
+    "BlandAltman",
+    "BlindType",
     "Bounds",
+    "ChanceCorrected",
+    "CircularAccuracy",
     "Coefficient",
+    "Component",
+    "Concordance",
+    "CorrectedScores",
+    "Coverage",
+    "CriterionValidity",
+    "Cue",
+    "DStudy",
+    "Duplicates",
+    "Equivalence",
+    "ExpectedForms",
+    "ExpectedJudgeNoise",
+    "ExpectedRetest",
+    "FamilyDependence",
+    "FormReliability",
+    "FormSpread",
+    "GStudy",
+    "GeneralizedRetest",
+    "Giveaway",
+    "Grim",
+    "Influence",
+    "Interval",
     "ItemAgreement",
+    "ItemAnalysis",
+    "ItemResponseModel",
+    "ItemRest",
+    "ItemStatistics",
+    "JudgeAgreement",
+    "JudgeErrors",
+    "JudgeNoise",
+    "KendallW",
+    "LabelError",
+    "LabelErrors",
+    "Leakage",
+    "LengthElasticity",
+    "MantelHaenszel",
+    "MeasurementError",
+    "Option",
+    "OptionAnalysis",
+    "PairCoherence",
+    "PairOrder",
+    "PairwiseDifferences",
+    "Plan",
+    "PositionBias",
+    "RangeRestriction",
+    "RankStability",
+    "Rasch",
+    "RaschItem",
+    "Replicates",
+    "ResponseBias",
+    "Saturation",
+    "Separation",
+    "ShiftHeterogeneity",
+    "SignalDetection",
+    "SignificanceTest",
+    "Solvability",
+    "SpecificAgreement",
+    "SplitHalf",
+    "StandardErrors",
+    "Statistic",
+    "Subscore",
+    "TableCheck",
+    "TemperatureCurve",
+    "TopK",
+    "TypeCoverage",
+    "Violation",
+    "acquiescence",
+    "aggregate",
+    "agreement_left_out",
+    "averaged_judge_share",
+    "balanced_score",
+    "benjamini_hochberg",
+    "bias_test",
+    "bland_altman",
+    "blind_solvability",
+    "chance_corrected",
+    "cheapest_designs",
+    "check_table",
+    "circular_accuracy",
+    "cohen_kappa",
+    "concordance",
+    "criterion_validity",
+    "cronbach_alpha",
+    "d_study",
+    "drift_test",
+    "duplicate_items",
+    "equivalence",
+    "equivalence_margin",
+    "expected_judge_noise",
+    "expected_parallel_forms",
+    "expected_retest",
+    "family_dependence",
+    "flip_rate",
+    "form_reliability",
+    "form_spread",
+    "g_study",
+    "grim",
+    "gwet_ac1",
+    "holm",
     "icc",
+    "independent_differences",
     "item_agreement",
+    "item_analysis",
+    "item_functioning",
+    "item_response",
+    "item_rest",
+    "item_sensitivity",
+    "items_for_error",
+    "items_for_gap",
+    "items_for_reliability",
+    "items_needed",
     "jackknife_interval",
+    "judge_errors",
+    "judge_share",
+    "judge_share_from_correlations",
+    "kendall_tau_b",
+    "kendall_w",
+    "kr21",
+    "krippendorff_alpha",
+    "label_error_candidates",
+    "labels_needed",
+    "lambda2",
+    "lambda6",
+    "leakage_cues",
+    "leave_one_out",
+    "left_out_bounds",
+    "length_elasticity",
+    "length_shift",
+    "majority_flip",
+    "mantel_haenszel",
     "mean_shift",
+    "measurement_error",
+    "minimum_detectable_difference",
+    "minres_loadings",
     "noise_floor",
+    "omega_t",
+    "option_analysis",
+    "pair_coherence",
+    "pair_order",
+    "pair_tallies",
+    "paired_differences",
     "pearson",
+    "pearson_of_sums",
+    "position_bias",
+    "ppi_scores",
+    "prmse",
+    "range_restriction",
+    "rank_stability",
+    "rasch",
+    "recall_deviation",
+    "resample",
+    "rho_g",
+    "rho_g_of_scores",
+    "rogan_gladen",
+    "rogan_gladen_scores",
+    "sampling_probability",
+    "saturation",
+    "separation",
+    "shift_heterogeneity",
+    "shift_heterogeneity_of_scores",
+    "signal_detection",
+    "signal_detection_from_rates",
+    "signal_to_noise",
+    "spearman",
+    "spearman_brown",
+    "specific_agreement",
+    "split_half",
+    "standard_errors",
+    "standardized_reliability",
+    "stratified_alpha",
+    "stream",
+    "subscore_value",
+    "table_agreement",
+    "tally_statistic",
+    "temperature_curve",
+    "top_k_overlap",
+    "type_coverage",
+    "yes_excess",
 ]

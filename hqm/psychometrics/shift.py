@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.correlation import paired
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.icc import icc
+from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.significance import SignificanceTest
 
 
 def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
@@ -49,3 +53,189 @@ def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Co
 
     half = float(t.ppf(0.5 + level / 2, n - 1)) * float(difference.std(ddof=1)) / math.sqrt(n)
     return Coefficient(value, value - half, value + half, n, level, "paired t")
+
+
+def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
+    """Whether the administrations differ in their mean: the F ratio of administrations to residual.
+
+    With two administrations it is the square of the paired t test. A significant ratio means that ICC(A,1) must lead
+    and a correlation alone would hide something; the converse, no difference, needs the test of `equivalence`.
+
+        F = MSC / MSE,  df K - 1 and (M - 1)(K - 1)
+
+    Parameters
+    ----------
+    scores
+        (respondents, administrations); respondents with a missing score are left out.
+
+    Returns
+    -------
+    SignificanceTest
+        `insufficient` for fewer than 3 respondents or 2 administrations; `degenerate` when the respondents do not
+        differ; `not_informative` for identical administrations. The statistic is infinite when all respondents shift
+        by exactly the same amount.
+
+    Raises
+    ------
+    ValueError
+        `scores` is not a matrix.
+
+    Examples
+    --------
+    Six targets, four judges (Shrout and Fleiss 1979, Table 2): judges differ in leniency.
+
+    >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> round(bias_test(ratings).statistic, 3)
+    31.866
+    """
+    from scipy.special import fdtrc
+
+    found, name = icc(scores), "equal means (F)"
+    if found.c1.status != "ok":
+        return SignificanceTest.absent(found.c1.status, found.c1.reason, found.n, name)
+    df, df2 = found.k - 1, (found.n - 1) * (found.k - 1)
+    if found.ms_error == 0.0:
+        if found.ms_columns == 0.0:
+            reason = "the administrations are identical"
+            return SignificanceTest.absent("not_informative", reason, found.n, name)
+        return SignificanceTest(math.inf, df, 0.0, name, found.n, df2)
+    ratio = found.ms_columns / found.ms_error
+    return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, found.n, df2)
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """The two one-sided tests of a mean difference.
+
+    Parameters
+    ----------
+    shift
+        Mean difference (other - first) with the 1 - 2 alpha interval; the administrations are equivalent exactly when
+        it lies inside -margin to +margin.
+    margin, alpha
+        What was declared before looking.
+    p_lower, p_upper
+        Probabilities for "not above -margin" and "not below +margin".
+    status, reason
+        `ok`, or why there is no test, in a sentence.
+    """
+
+    shift: Coefficient
+    margin: float
+    alpha: float = 0.05
+    p_lower: float = math.nan
+    p_upper: float = math.nan
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def p(self) -> float:
+        """The larger of the two probabilities; NaN without a test."""
+        return max(self.p_lower, self.p_upper) if self.status == "ok" else math.nan
+
+    @property
+    def equivalent(self) -> bool | None:
+        """Whether both one-sided tests reject; None without a test."""
+        return self.p < self.alpha if self.status == "ok" else None
+
+
+def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05) -> Equivalence:
+    """Whether two administrations have the same mean up to a margin: two one-sided tests.
+
+    A paired t test that is not significant shows only that too little is known; this test shows equality. The margin is
+    a decision, to be declared before the scores are seen; `equivalence_margin` proposes one.
+
+        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
+
+    Parameters
+    ----------
+    x, y
+        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
+    margin
+        The largest mean difference that does not matter, in score units.
+    alpha
+        Level of each one-sided test.
+
+    Returns
+    -------
+    Equivalence
+        `insufficient` for fewer than 3 respondents, `degenerate` when all differences are equal, `not_applicable` for a
+        margin that is not positive.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Notes
+    -----
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach. Journal of
+    Pharmacokinetics and Biopharmaceutics, 15, 657-680.
+
+    Examples
+    --------
+    Peak flow of 17 people with two meters (Bland and Altman 1986), 30 l/min not mattering:
+
+    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
+    >>> found = equivalence(wright, mini, 30)
+    >>> round(found.p, 7), found.equivalent
+    (0.0045549, True)
+    """
+    a, b = paired(x, y)
+    n = len(a)
+    shift = mean_shift(a, b, level=1 - 2 * alpha)
+    status: Status = "ok"
+    reason = ""
+    if not margin > 0 or not math.isfinite(margin):
+        status, reason = "not_applicable", f"an equivalence margin must be a positive number, got {margin:.4g}"
+    elif n < 3:
+        status, reason = "insufficient", f"an equivalence test needs 3 respondents, there are {n}"
+    elif float(np.ptp(b - a)) <= 1e-12 * max(1.0, float(np.abs(a).max())):
+        status, reason = "degenerate", "all respondents differ by the same amount, so the difference has no error"
+    if status != "ok":
+        return Equivalence(shift, margin, alpha, status=status, reason=reason)
+    from scipy.special import stdtr
+
+    error = float((b - a).std(ddof=1)) / math.sqrt(n)
+    lower, upper = (shift.value + margin) / error, (shift.value - margin) / error
+    return Equivalence(shift, margin, alpha, float(stdtr(n - 1, -lower)), float(stdtr(n - 1, upper)))
+
+
+def equivalence_margin(scores: npt.ArrayLike, mdc95: float = math.nan) -> Coefficient:
+    """A margin of equivalence that a leaderboard's own resolution suggests.
+
+    Half the median gap between neighbours on the leaderboard (a shift below it changes few orders), but never below the
+    smallest difference between two seeds that is not noise.
+
+        margin = max(median gap / 2, MDC95)
+
+    Parameters
+    ----------
+    scores
+        (respondents,): scores of the reference administration; missing ones are left out.
+    mdc95
+        Minimal detectable change between two seeds, where it is known (`rho_g`, `measurement_error`).
+
+    Returns
+    -------
+    Coefficient
+        `insufficient` for fewer than 2 respondents; `degenerate` when the margin would be 0.
+
+    Examples
+    --------
+    >>> round(equivalence_margin([0.2, 0.3, 0.5, 0.6]).value, 6), equivalence_margin([0.2, 0.3, 0.5], 0.09).value
+    (0.05, 0.09)
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 1:
+        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    x = np.sort(x[np.isfinite(x)])
+    if len(x) < 2:
+        reason = f"a gap between neighbours needs 2 respondents, there are {len(x)}"
+        return Coefficient.absent("insufficient", reason, len(x))
+    gap = float(np.median(np.diff(x))) / 2
+    margin = gap if math.isnan(mdc95) else max(gap, float(mdc95))
+    if margin <= 0:
+        return Coefficient.absent("degenerate", "most respondents are tied and no noise is known", len(x))
+    return Coefficient(margin, n=len(x))

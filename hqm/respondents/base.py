@@ -56,6 +56,8 @@ class Request:
     form: str = ""
     run: int = 0
     item: str = ""
+    schema: Mapping[str, Any] | None = None
+    """A JSON schema that the reply should follow, for a server that can enforce one."""
 
 
 class Respondent(Protocol):

@@ -1,0 +1,1 @@
+"""The commands, one function each; `hqm.cli` gives them their names. Heavy imports happen inside them."""

@@ -1,0 +1,83 @@
+"""What several commands share: stores, sessions, files."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hqm.errors import DataError
+
+if TYPE_CHECKING:
+    from hqm.audit_value import Audit
+    from hqm.session import Session, Wishes
+    from hqm.store import Store
+
+
+def store_path(names: Sequence[str], store: Path | None, out: Path | None = None) -> Path:
+    """Where a command's store is, unless it was named."""
+    if store is not None:
+        return store
+    return (out or Path("out") / stem(names)) / "store.sqlite"
+
+
+def stem(names: Sequence[str]) -> str:
+    """The name of a command's folder: its benchmarks, joined."""
+    return "-".join(Path(name).stem for name in names)
+
+
+@contextmanager
+def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
+    """A store to add to, and its lock."""
+    from hqm.lock import writing
+    from hqm.store import Store
+
+    with writing(path, wait=not no_wait), Store(path) as store:
+        yield store
+
+
+def readable(path: Path) -> Store:
+    """A store to look into; an empty one in memory where there is none yet."""
+    from hqm.store import Store
+
+    return Store(path, readonly=True) if path.exists() else Store(":memory:")
+
+
+def session_of(names: Sequence[str], store: Store, wishes: Wishes) -> Session:
+    """The benchmarks, put before one store."""
+    from hqm.session import Session
+
+    return Session(names, store, wishes)
+
+
+def prices_of(price_in: float | None, price_out: float | None) -> tuple[float, float] | None:
+    """Money per million tokens read and written, if any was named."""
+    if price_in is None and price_out is None:
+        return None
+    return price_in or 0.0, price_out or 0.0
+
+
+def write_report(found: Audit, page: Path) -> None:
+    """The report is made by the package `hqm.reports`, which the rest does not depend on."""
+    write_text(page, importlib.import_module("hqm.reports.html").render(found))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file beside and move it, so that a failure leaves the old one."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+
+
+def command() -> str:
+    """The command as it was given, for the record; the program by its name."""
+    return shlex.join(["hqm", *sys.argv[1:]])

@@ -1,0 +1,64 @@
+"""Compare administrations that differ in one facet: the estimates of one facet's family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hqm.indicators.case import Case, Protocol, case, family_of
+from hqm.indicators.forms import form_effect
+from hqm.indicators.pairs import agreement, length_shift
+from hqm.indicators.runs import retest
+from hqm.metrics import Metric
+from hqm.scores import ScoreMatrix
+from hqm.types import Estimate
+
+
+def compare(
+    facet: str,
+    first: ScoreMatrix,
+    other: ScoreMatrix,
+    metric: Metric,
+    protocol: Protocol,
+    *,
+    other_metric: Metric | None = None,
+    runs: Sequence[ScoreMatrix] = (),
+    **settings: Any,
+) -> list[Estimate]:
+    """All estimates of one pair of administrations.
+
+    Parameters
+    ----------
+    facet
+        The one facet in which they differ.
+    first, other
+        The administrations; the first is the reference.
+    metric, other_metric
+        The metric of the first, and of the other where it has its own (people's labels).
+    protocol
+        What stands in the signatures.
+    runs
+        All runs of the reference form, the reference first: they show the noise of the seeds when forms are compared.
+    settings
+        `deterministic` and `n_effective`, as in `Case`.
+    """
+    family = family_of(facet, first, other)
+    one = case(family, facet, (first, other), metric, protocol, other_metric=other_metric, **settings)
+    found = list(agreement(one))
+    if facet in ("form", "sight"):
+        found.append(length_shift(one))
+    if facet == "form":
+        found += form_effect(one, _case_of_runs(runs, metric, protocol, settings))
+    return found
+
+
+def compare_runs(runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any) -> list[Estimate]:
+    """What all runs of one form together say of test-retest reliability."""
+    one = _case_of_runs(runs, metric, protocol, settings)
+    return [] if one is None else list(retest(one))
+
+
+def _case_of_runs(
+    runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, settings: dict[str, Any]
+) -> Case | None:
+    return None if len(runs) < 2 else case("test_retest", "run", runs, metric, protocol, **settings)

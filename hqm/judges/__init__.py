@@ -1,0 +1,1 @@
+"""Judges: whatever comments on an answer beside a rule. A judge procedure is a coroutine that asks models by role."""

@@ -1,0 +1,280 @@
+"""Which hallucination types a benchmark measures, and which it only names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.result import Coefficient, Status
+
+State = Literal["measurable", "labelled, not measurable", "claimed, no evidence", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCoverage:
+    """One type of the taxonomy.
+
+    Parameters
+    ----------
+    items, images, wordings
+        Items labelled with it, distinct pictures and distinct questions (letter case, spaces and punctuation apart).
+    share
+        Share of all labels.
+    sem, sem_method
+        Standard error of a respondent's score on this type, over other items of the kind; how it was computed.
+    missing_items
+        How many more items the type needs to be measurable.
+    state
+        `measurable`; `labelled, not measurable` (too few items); `claimed, no evidence` (named by the benchmark, on no
+        item); `absent`.
+    label_accuracy
+        Share of the audited labels that a human confirmed, with Wilson's interval; None when none was audited.
+    """
+
+    name: str
+    items: int
+    images: int
+    wordings: int
+    share: float
+    sem: float
+    sem_method: str
+    missing_items: int
+    state: State
+    label_accuracy: Coefficient | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The types of a benchmark against a taxonomy.
+
+    Parameters
+    ----------
+    index
+        Share of the taxonomy's types that are measurable.
+    evenness, effective, simpson, min_share
+        Entropy over ln of the number of types, exp(entropy), 1 - sum of squared shares, the smallest share.
+    duplicates
+        Items beyond the first with the same picture and question.
+    outside
+        Labels that the taxonomy does not have, with their counts.
+    unlabelled
+        Items without a label.
+    """
+
+    types: tuple[TypeCoverage, ...]
+    index: Coefficient
+    evenness: Coefficient
+    effective: Coefficient
+    simpson: Coefficient
+    min_share: Coefficient
+    n_items: int
+    n_min: int
+    duplicates: int
+    outside: tuple[tuple[str, int], ...]
+    unlabelled: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def items_for_error(sem: float, rate: float = 0.5) -> int:
+    """How many independent items give a score this standard error.
+
+        n = p (1 - p) / sem^2
+
+    Parameters
+    ----------
+    sem
+        Standard error, on the scale of the score.
+    rate
+        Expected score; .5 is the worst case.
+
+    Examples
+    --------
+    >>> items_for_error(0.03)
+    278
+    """
+    if not sem > 0 or not 0 <= rate <= 1:
+        raise ValueError(f"a positive error and a rate between 0 and 1 are needed, got {sem}, {rate}")
+    return math.ceil(rate * (1 - rate) / sem**2 - 1e-9)
+
+
+def type_coverage(
+    labels: Sequence[str | Collection[str] | None],
+    taxonomy: Sequence[str],
+    *,
+    images: Sequence[Hashable] | None = None,
+    questions: Sequence[str] | None = None,
+    claimed: Collection[str] = (),
+    scores: npt.ArrayLike | None = None,
+    audited: Mapping[str, tuple[int, int]] | None = None,
+    sem: float = 0.03,
+    n_min: int | None = None,
+    level: float = 0.95,
+) -> Coverage:
+    """How many items, pictures and wordings stand behind every type, and whether that measures it.
+
+    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be measured: its
+    score has a standard error of .14. Five hundred copies of one sentence are one wording.
+
+        index = #(types with n >= n_min) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
+
+    Parameters
+    ----------
+    labels
+        (items,): a type, several types, or None.
+    taxonomy
+        The types asked for, distinct.
+    images, questions
+        (items,): what each item shows and asks. Items of one picture count as one cluster in the standard error.
+    claimed
+        Types the benchmark says it covers.
+    scores
+        (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents, root mean
+        square over them; else it is that of a rate of .5 with independent items.
+    audited
+        Type -> (labels confirmed, labels checked by a human).
+    sem
+        The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
+    level
+        Confidence level of the label accuracy.
+
+    Returns
+    -------
+    Coverage
+        The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
+        `insufficient`.
+
+    Examples
+    --------
+    >>> found = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
+    >>> [kind.state for kind in found.types]
+    ['measurable', 'labelled, not measurable', 'claimed, no evidence']
+    >>> round(found.index.value, 3), round(found.types[1].sem, 2), found.types[1].missing_items
+    (0.333, 0.14, 266)
+    """
+    count, names = len(labels), list(taxonomy)
+    if len(set(names)) < len(names) or not names:
+        raise ValueError("the taxonomy must have types, each once")
+    for what, given in (("pictures", images), ("questions", questions)):
+        if given is not None and len(given) != count:
+            raise ValueError(f"{count} items have {len(given)} {what}")
+    x = None if scores is None else np.asarray(scores, dtype=np.float64)
+    if x is not None and (x.ndim != 2 or x.shape[1] != count):
+        raise ValueError(f"scores must have shape (respondents, {count}), got {x.shape}")
+    least = items_for_error(sem) if n_min is None else n_min
+    of_item = [_set(label) for label in labels]
+    asked = [normal(question) for question in questions] if questions is not None else None
+    total = sum(len(found) for found in of_item)
+    rows = []
+    for name in names:
+        members = [i for i, found in enumerate(of_item) if name in found]
+        n = len(members)
+        state: State = "measurable" if n >= least and n else "labelled, not measurable"
+        if n == 0:
+            state = "claimed, no evidence" if name in claimed else "absent"
+        error, method = _error(x, members, images)
+        rows.append(
+            TypeCoverage(
+                name,
+                n,
+                len({images[i] for i in members}) if images is not None else n,
+                len({asked[i] for i in members}) if asked is not None else n,
+                n / total if total else 0.0,
+                error,
+                method,
+                max(0, least - n),
+                state,
+                _accuracy(*audited[name], level) if audited and name in audited else None,
+            )
+        )
+    known = Counter(label for found in of_item for label in found if label not in names)
+    pairs = Counter(zip(images, asked, strict=True)) if images is not None and asked is not None else Counter()
+    index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count, method=f"n >= {least}")
+    indices = _indices(rows, count)
+    unlabelled = sum(not found for found in of_item)
+    duplicates = sum(k - 1 for k in pairs.values())
+    outside = tuple(sorted(known.items()))
+    if indices[0].status == "insufficient":
+        return Coverage(
+            tuple(rows), index, *indices, count, least, duplicates, outside, unlabelled,
+            "insufficient", indices[0].reason,
+        )  # fmt: skip
+    return Coverage(tuple(rows), index, *indices, count, least, duplicates, outside, unlabelled)
+
+
+def normal(text: str) -> str:
+    """A question without letter case, punctuation and spare spaces, so that equal wordings are equal.
+
+    Examples
+    --------
+    >>> normal("Is  the sky sunny?") == normal("is the sky sunny")
+    True
+    """
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _set(label: str | Collection[str] | None) -> frozenset[str]:
+    if label is None:
+        return frozenset()
+    return frozenset([label]) if isinstance(label, str) else frozenset(label)
+
+
+def _error(
+    x: npt.NDArray[np.float64] | None, members: list[int], images: Sequence[Hashable] | None
+) -> tuple[float, str]:
+    if not members:
+        return math.nan, "no items"
+    worst = (math.sqrt(0.25 / len(members)), "rate .5, independent items")
+    if x is None or len(x) == 0:
+        return worst
+    part = x[:, members]
+    seen = np.isfinite(part)
+    shown: Sequence[Hashable] = [images[i] for i in members] if images is not None else members
+    place = {image: c for c, image in enumerate(dict.fromkeys(shown))}
+    cluster = np.eye(len(place))[[place[image] for image in shown]]
+    n = seen @ cluster
+    asked, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
+    usable = clusters >= 2
+    if not usable.any():
+        return worst
+    tally = np.where(seen, part, 0.0) @ cluster
+    rate = tally.sum(axis=1) / np.maximum(asked, 1)
+    residual = ((tally - rate[:, None] * n) ** 2).sum(axis=1)
+    squared = (clusters / np.maximum(clusters - 1, 1) * residual / np.maximum(asked, 1) ** 2)[usable]
+    return math.sqrt(float(squared.mean())), "clustered by picture, root mean square over respondents"
+
+
+def _accuracy(right: int, checked: int, level: float) -> Coefficient:
+    if not 0 <= right <= checked:
+        raise ValueError(f"{right} of {checked} labels cannot be right")
+    if checked < 50:
+        return Coefficient.absent("insufficient", f"50 audited labels are needed, there are {checked}", checked)
+    from scipy.special import ndtri
+
+    z, p = float(ndtri(0.5 + level / 2)), right / checked
+    centre = (p + z * z / (2 * checked)) / (1 + z * z / checked)
+    half = z * math.sqrt(p * (1 - p) / checked + z * z / (4 * checked**2)) / (1 + z * z / checked)
+    return Coefficient(p, max(0.0, centre - half), min(1.0, centre + half), checked, level, "Wilson")
+
+
+def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient, Coefficient, Coefficient]:
+    n = sum(row.items for row in rows)
+    if n == 0:
+        none = Coefficient.absent("insufficient", "no item is labelled with a type of the taxonomy", count)
+        return none, none, none, none
+    p = np.array([row.items / n for row in rows])
+    entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())
+    even = Coefficient(entropy / math.log(len(p)), n=n) if len(p) > 1 else None
+    return (
+        even or Coefficient.absent("degenerate", "one type cannot be uneven", n),
+        Coefficient(math.exp(entropy), n=n),
+        Coefficient(1 - float((p * p).sum()), n=n),
+        Coefficient(float(p.min()), n=n),
+    )

@@ -1,0 +1,261 @@
+"""Respondents that are relatives, dominate, or spread wider than those one wants to compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.result import Coefficient
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyDependence:
+    """How alike relatives are, and how many independent respondents that leaves.
+
+    `icc` is raw when negative; `n_eff` uses it cut to 0..1 and lies between the number of families and of respondents
+    (it may go below the former where families differ in size).
+    """
+
+    icc: Coefficient
+    n_eff: float
+    n: int
+    families: int
+    flags: tuple[str, ...] = ()
+
+
+def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: float = 0.95) -> FamilyDependence:
+    """The intraclass correlation of a score within families, and Kish's effective number of respondents.
+
+    Checkpoints of one family share data and design, so twenty of them are fewer than twenty independent models, and
+    every interval over respondents that counts them singly is too narrow.
+
+        ICC = (MSB - MSW) / (MSB + (n0 - 1) MSW),   n0 = (M - sum m_f^2 / M) / (F - 1)
+        n_eff = M / (1 + (sum m_f^2 / M - 1) ICC)
+
+    Parameters
+    ----------
+    scores
+        (respondents,): missing scores are left out with their labels.
+    families
+        (respondents,): a label each.
+
+    Returns
+    -------
+    FamilyDependence
+        `insufficient` with fewer than 3 respondents or 2 families, `not_applicable` where every respondent is its own
+        family (n_eff is then M), `degenerate` for equal scores. Flag `FAMILY_DEPENDENCE` above .2. The interval is that
+        of Searle for unequal families, with n0 in place of a common size.
+
+    Notes
+    -----
+    Donner, A. (1986). International Statistical Review, 54, 67-82; Kish, L. (1965). Survey Sampling. Wiley.
+
+    Examples
+    --------
+    >>> found = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
+    >>> round(found.icc.value, 3), round(found.n_eff, 2)
+    (0.999, 3.0)
+    """
+    x, labels = np.asarray(scores, dtype=np.float64), np.asarray(families)
+    if x.ndim != 1 or labels.shape != x.shape:
+        raise ValueError(f"one family label a score is needed, got shapes {x.shape} and {labels.shape}")
+    known = np.isfinite(x)
+    x, labels = x[known], labels[known]
+    names, member = np.unique(labels, return_inverse=True)
+    m, f = len(x), len(names)
+    if m < 3 or f < 2:
+        reason = f"a family correlation needs 3 respondents in 2 families, there are {m} in {f}"
+        return FamilyDependence(Coefficient.absent("insufficient", reason, m), math.nan, m, f)
+    if m == f:
+        none = Coefficient.absent("not_applicable", "every respondent is a family of its own", m)
+        return FamilyDependence(none, float(m), m, f)
+    if is_constant(x):
+        none = Coefficient.absent("degenerate", "all respondents have the same score", m)
+        return FamilyDependence(none, math.nan, m, f)
+    size = np.bincount(member).astype(np.float64)
+    mean = np.bincount(member, weights=x) / size
+    msb = float((size * (mean - x.mean()) ** 2).sum()) / (f - 1)
+    msw = float(((x - mean[member]) ** 2).sum()) / (m - f)
+    crowd = float((size**2).sum()) / m
+    n0 = (m - crowd) / (f - 1)
+    value = (msb - msw) / (msb + (n0 - 1) * msw)
+    low = high = 1.0
+    if msw > 1e-14 * msb:
+        from scipy.stats import f as fisher
+
+        tail = 0.5 + level / 2
+        ends = msb / msw / float(fisher.ppf(tail, f - 1, m - f)), msb / msw * float(fisher.ppf(tail, m - f, f - 1))
+        low, high = ((e - 1) / (e + n0 - 1) for e in ends)
+    n_eff = m / (1 + (crowd - 1) * min(1.0, max(0.0, value)))
+    flags = ("FAMILY_DEPENDENCE",) if value > 0.2 else ()
+    return FamilyDependence(Coefficient(value, low, high, m, level, "one-way F", flags=flags), n_eff, m, f, flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """A statistic without each respondent in turn.
+
+    `without[i]` lacks respondent i; `strongest` is the one whose absence moves the statistic most, by `change`.
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    strongest: int = -1
+    change: float = math.nan
+    without: tuple[float, ...] = ()
+    undefined: int = 0
+    flags: tuple[str, ...] = ()
+    status: str = "ok"
+    reason: str = ""
+
+
+def leave_one_out(
+    statistic: Callable[[npt.NDArray[np.intp]], float], n: int, *, correlation: bool = True, scores: npt.ArrayLike = ()
+) -> Influence:
+    """The range of a statistic over leaving out one respondent each time.
+
+    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out moves Fisher's z by more
+    than its standard error 1/sqrt(n - 3), or one respondent has a leverage above .5 in `scores`.
+
+    Parameters
+    ----------
+    statistic
+        Indices of respondents -> value, NaN where undefined.
+    n
+        How many respondents there are.
+    correlation
+        Whether the statistic is a correlation, compared on Fisher's z; otherwise only leverage is flagged.
+    scores
+        (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
+
+    Returns
+    -------
+    Influence
+        `insufficient` below 4 respondents, `degenerate` when the statistic is undefined or so without any respondent.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2, 3, 4, 20]), np.array([2.0, 1, 2, 1, 20])
+    >>> found = leave_one_out(lambda i: float(np.corrcoef(x[i], y[i])[0, 1]), 5, scores=x)
+    >>> found.strongest, found.flags
+    (4, ('DOMINANT_MODEL',))
+    """
+    if n < 4:
+        return Influence(math.nan, status="insufficient", reason=f"leaving one out needs 4 respondents, there are {n}")
+    everyone = np.arange(n)
+    value = float(statistic(everyone))
+    without = np.array([float(statistic(np.delete(everyone, i))) for i in range(n)])
+    known = np.isfinite(without)
+    if not math.isfinite(value) or not known.any():
+        return Influence(math.nan, status="degenerate", reason="the statistic is undefined for these respondents")
+    change = np.where(known, np.abs(without - value), -1.0)
+    strongest = int(np.argmax(change))
+    dominant = False
+    if correlation:
+        z = np.arctanh(np.clip(np.append(without[known], value), -1 + 1e-15, 1 - 1e-15))
+        dominant = float(np.abs(z[:-1] - z[-1]).max()) > 1 / math.sqrt(n - 3)
+    x = np.asarray(scores, dtype=np.float64)
+    if x.size:
+        if x.shape != (n,):
+            raise ValueError(f"scores must have shape ({n},), got {x.shape}")
+        spread = (x - x.mean()) ** 2
+        dominant = dominant or (not is_constant(x) and float((1 / n + spread / spread.sum()).max()) > 0.5)
+    return Influence(
+        value,
+        float(without[known].min()),
+        float(without[known].max()),
+        strongest,
+        float(change[strongest]),
+        tuple(without.tolist()),
+        int((~known).sum()),
+        ("DOMINANT_MODEL",) if dominant else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRestriction:
+    """A reliability among all respondents and among the best ones.
+
+    `u` is the ratio of the standard deviations, top to all. `expected` is what the reliability of all would become at
+    the spread of the top if the error stayed the same; `observed` is the statistic computed among the top.
+    """
+
+    sd: float
+    sd_top: float
+    u: float
+    n: int
+    n_top: int
+    unadjusted: float = math.nan
+    expected: float = math.nan
+    observed: float = math.nan
+    flags: tuple[str, ...] = ()
+    status: str = "ok"
+    reason: str = ""
+
+
+def range_restriction(
+    scores: npt.ArrayLike,
+    reliability: Callable[[npt.NDArray[np.intp]], float] | None = None,
+    *,
+    top: int | None = None,
+    higher_is_better: bool = True,
+) -> RangeRestriction:
+    """How much of a coefficient comes from respondents that nobody confuses.
+
+    A correlation grows with the spread of those it is computed on; a leaderboard is read at its top.
+
+        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
+
+    Parameters
+    ----------
+    scores
+        (respondents,).
+    reliability
+        Indices of respondents -> reliability; computed for all and for the top.
+    top
+        How many count as the top; half (rounded up) unless given.
+
+    Returns
+    -------
+    RangeRestriction
+        `insufficient` where the top has fewer than 3 respondents, `degenerate` where all, or the top, have one score.
+
+    Notes
+    -----
+    Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2 (constant error
+    variance). Addison-Wesley.
+
+    Examples
+    --------
+    >>> found = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
+    >>> round(found.u, 3), round(found.expected, 3), found.observed, found.flags
+    (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 1:
+        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    index = np.flatnonzero(np.isfinite(x))
+    n = len(index)
+    n_top = (n + 1) // 2 if top is None else min(top, n)
+    if n_top < 3:
+        reason = f"the top half needs 3 respondents, it has {n_top}"
+        return RangeRestriction(math.nan, math.nan, math.nan, n, n_top, status="insufficient", reason=reason)
+    best = index[np.argsort(-x[index] if higher_is_better else x[index], kind="stable")[:n_top]]
+    sd, sd_top = float(x[index].std(ddof=1)), float(x[best].std(ddof=1))
+    if is_constant(x[index]) or is_constant(x[best]):
+        reason = "all respondents have the same score" if is_constant(x[index]) else "the top has one score"
+        return RangeRestriction(sd, sd_top, math.nan, n, n_top, status="degenerate", reason=reason)
+    u = sd_top / sd
+    flags = ("RANGE_INFLATED",) if sd > 1.5 * sd_top else ()
+    if reliability is None:
+        return RangeRestriction(sd, sd_top, u, n, n_top, flags=flags)
+    whole = float(reliability(index))
+    return RangeRestriction(
+        sd, sd_top, u, n, n_top, whole, 1 - (1 - whole) / u**2, float(reliability(np.sort(best))), flags
+    )

@@ -1,0 +1,319 @@
+"""Whether two forms shift all respondents alike, and how well they agree apart from the seeds' noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import is_constant, pearson
+from hqm.psychometrics.generalized_retest import cluster_sums
+from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.significance import SignificanceTest, chi_square_test
+
+Array = npt.NDArray[np.float64]
+NAME = "equal form shift (Q)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShiftHeterogeneity:
+    """How much the shift between two forms differs between respondents.
+
+    Parameters
+    ----------
+    test
+        Cochran's Q of equal shifts; its `status` speaks for the whole.
+    shift
+        The mean shift (first - second), weighted by precision, with a normal interval over items (`fixed`).
+    i2
+        Share of the shifts' variance that is not sampling error, 0 to 1.
+    deviation
+        sd_form: standard deviation of the true shifts, in score units.
+    shifts, errors
+        (respondents,): each respondent's shift and its standard error.
+    """
+
+    test: SignificanceTest
+    shift: Coefficient
+    i2: float
+    deviation: float
+    shifts: Array
+    errors: Array
+
+
+def shift_heterogeneity(
+    first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
+) -> ShiftHeterogeneity:
+    """Whether a change of form shifts all respondents by the same amount: form by respondent interaction.
+
+    A form that is harder by 3 points for everybody is harmless: the order stays. A form that is harder by 10 points for
+    some and easier for others measures something else. The shifts are compared with their own sampling error over items.
+
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2
+        Q = sum w (D - D_w)^2 ~ chi2(M - 1),   I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
+
+    Parameters
+    ----------
+    first, second
+        (respondents, items): scores of the same items on both forms; NaN where an answer was not scored.
+    clusters
+        (items,): labels of what items share (the image); None when every item stands alone.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    ShiftHeterogeneity
+        `insufficient` for fewer than 3 respondents with 2 clusters, `not_informative` for identical forms. A respondent
+        without any variation of the differences is left out of the weighted part.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Notes
+    -----
+    Cochran, W. G. (1954). The combination of estimates from different experiments. Biometrics, 10, 101-129. Higgins,
+    J. P. T. and Thompson, S. G. (2002). Statistics in Medicine, 21, 1539-1558.
+
+    Examples
+    --------
+    Two respondents lose a third of the items on the second form, the third one gains as much:
+
+    >>> a = [[1, 1, 1, 1, 1, 0]] * 2 + [[0, 0, 1, 1, 1, 0]]
+    >>> b = [[1, 1, 1, 0, 0, 0]] * 2 + [[1, 1, 1, 1, 1, 0]]
+    >>> found = shift_heterogeneity(a, b)
+    >>> round(found.test.statistic, 4), round(found.i2, 4)
+    (6.6667, 0.7)
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    labels = np.arange(a.shape[1]) if clusters is None else np.asarray(clusters)
+    if labels.shape != a.shape[1:]:
+        raise ValueError(f"clusters must have one label an item ({a.shape[1]}), got shape {labels.shape}")
+    scored = np.isfinite(a) & np.isfinite(b)
+    if not scored.any():
+        return _no_heterogeneity("insufficient", "no item is scored on both forms", len(a))
+    sums, sizes = cluster_sums(np.where(scored, a - b, 0.0), scored, labels)
+    mean, error = mean_with_error(sums, sizes)
+    return shift_heterogeneity_of_scores(mean, error**2, level=level)
+
+
+def shift_heterogeneity_of_scores(
+    shifts: npt.ArrayLike, variances: npt.ArrayLike, *, level: float = 0.95
+) -> ShiftHeterogeneity:
+    """The same from each respondent's shift and its sampling variance, for metrics that are no means of items.
+
+    Parameters
+    ----------
+    shifts, variances
+        (respondents,): score on the first form minus score on the second, and the variance of that difference.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    ShiftHeterogeneity
+        As `shift_heterogeneity`.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Examples
+    --------
+    >>> found = shift_heterogeneity_of_scores([0.1, 0.1, 0.4], [0.01, 0.01, 0.01])
+    >>> round(found.test.statistic, 6), round(found.deviation, 6)
+    (6.0, 0.141421)
+    """
+    d, s2 = np.asarray(shifts, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    if d.shape != s2.shape or d.ndim != 1:
+        raise ValueError(f"shifts and variances must be two vectors of one length, got {d.shape} and {s2.shape}")
+    there = np.isfinite(d) & np.isfinite(s2)
+    if there.sum() < 3:
+        reason = f"heterogeneity needs 3 respondents with 2 clusters of items, there are {int(there.sum())}"
+        return _no_heterogeneity("insufficient", reason, len(d), d, s2)
+    if not s2[there].any() and is_constant(d[there]):
+        reason = "the forms differ by the same amount on every item"
+        return _no_heterogeneity("not_informative", reason, len(d), d, s2)
+    used = there & (s2 > 0)
+    m = int(used.sum())
+    if m < 3:
+        reason = f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
+        return _no_heterogeneity("insufficient", reason, len(d), d, s2)
+    from scipy.special import ndtri
+
+    weight = 1 / s2[used]
+    centre = float(np.dot(weight, d[used]) / weight.sum())
+    q = float(np.dot(weight, (d[used] - centre) ** 2))
+    se = math.sqrt(1 / float(weight.sum()))
+    half = float(ndtri(0.5 + level / 2)) * se
+    spread = float(d[there].var(ddof=1)) - float(s2[there].mean())
+    return ShiftHeterogeneity(
+        chi_square_test(q, m - 1, NAME, m),
+        Coefficient(
+            centre, n=m, level=level, fixed=Bounds(centre - half, centre + half, "inverse variance", level), se=se
+        ),
+        max(0.0, 1 - (m - 1) / q) if q > 0 else 0.0,
+        math.sqrt(max(0.0, spread)),
+        d,
+        np.sqrt(np.where(s2 >= 0, s2, np.nan)),
+    )
+
+
+def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
+    """(respondents,): means over items and their cluster standard errors, from sums and sizes of clusters.
+
+        SE^2 = C / (C - 1) sum_c (t_c - n_c mean)^2 / n^2
+
+    Examples
+    --------
+    >>> mean, error = mean_with_error(np.array([[1.0, 0, 1, 0]]), np.ones((1, 4)))
+    >>> mean.item(), round(error.item(), 6)
+    (0.5, 0.288675)
+    """
+    n, c = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
+    mean = np.divide(sums.sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
+    squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
+    # differences that are all alike leave rounding dust
+    squares = np.where(squares < 1e-24 * np.maximum(n, 1), 0.0, squares)
+    variance = np.divide(squares * c, n**2 * (c - 1.0), out=np.full(len(n), np.nan), where=c > 1)
+    return mean, np.sqrt(variance)
+
+
+def _no_heterogeneity(
+    status: Status, reason: str, n: int, shifts: Array | None = None, variances: Array | None = None
+) -> ShiftHeterogeneity:
+    none = np.full(n, np.nan)
+    return ShiftHeterogeneity(
+        SignificanceTest.absent(status, reason, n, NAME),
+        Coefficient.absent(status, reason, n),
+        math.nan,
+        math.nan,
+        none if shifts is None else shifts,
+        none if variances is None else np.sqrt(np.where(variances >= 0, variances, np.nan)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FormReliability:
+    """The correlation of two forms, with and without the noise of the seeds.
+
+    Parameters
+    ----------
+    observed
+        Pearson's r of the scores, with Fisher's interval.
+    true
+        The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged `ABOVE_ONE`.
+    attenuation
+        The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
+    reliability_first, reliability_second
+        Seed reliability of each form.
+    """
+
+    observed: Coefficient
+    true: Coefficient
+    attenuation: float = math.nan
+    reliability_first: float = math.nan
+    reliability_second: float = math.nan
+
+
+def form_reliability(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    noise_first: npt.ArrayLike,
+    noise_second: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    level: float = 0.95,
+    n_bootstrap: int = 2000,
+) -> FormReliability:
+    """Split the correlation of two forms into the forms' own agreement and the seeds' noise.
+
+    Parallel-forms reliability must not be blamed for test-retest noise: the second is cured by more items or runs, the
+    first is not.
+
+        r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
+
+    Parameters
+    ----------
+    first, second
+        (respondents,): scores on each form; pairs with a missing number are left out.
+    noise_first, noise_second
+        (respondents,): variance of one run's score over seeds on each form (`rho_g(...).noise`).
+    rng
+        Draws the respondents of the bootstrap.
+    level
+        Confidence level.
+    n_bootstrap
+        How often respondents are drawn anew, with both their scores. The percentile interval is cut at 1, as the value
+        is; it needs 5 respondents and its coverage has not been simulated.
+
+    Returns
+    -------
+    FormReliability
+        `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance is all
+        noise.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Notes
+    -----
+    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology, 15,
+    72-101 (correction for attenuation).
+
+    Examples
+    --------
+    >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
+    >>> found = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
+    >>> round(found.observed.value, 4), round(found.true.value, 4), round(found.attenuation, 4)
+    (0.9254, 0.9566, 0.9673)
+    """
+    columns = [np.asarray(v, dtype=np.float64) for v in (first, second, noise_first, noise_second)]
+    if len({c.shape for c in columns}) != 1 or columns[0].ndim != 1:
+        raise ValueError(f"four vectors of one length are needed, got {[c.shape for c in columns]}")
+    data = np.stack(columns, axis=1)
+    data = data[np.isfinite(data).all(axis=1)]
+    observed = pearson(data[:, 0], data[:, 1], level=level)
+    n = len(data)
+    if observed.status != "ok":
+        return FormReliability(observed, observed)
+    value, (rel_a, rel_b) = _disattenuated(data[None])
+    if not np.isfinite(value[0]):
+        reason = "the scores of a form vary by no more than the seeds' noise"
+        none = Coefficient.absent("degenerate", reason, n)
+        return FormReliability(observed, none, math.nan, float(rel_a[0]), float(rel_b[0]))
+    raw, low, high, method = float(value[0]), math.nan, math.nan, ""
+    if n >= 5:
+        drawn = _disattenuated(data[rng.integers(0, n, size=(n_bootstrap, n))])[0]
+        drawn = np.clip(drawn[np.isfinite(drawn)], -1.0, 1.0)
+        if len(drawn) > n_bootstrap / 2:
+            low, high = (float(q) for q in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
+            method = "respondent bootstrap percentile"
+    attenuation = math.sqrt(float(rel_a[0] * rel_b[0]))
+    if abs(raw) > 1:
+        true = Coefficient(math.copysign(1.0, raw), low, high, n, level, method, raw=raw, flags=("ABOVE_ONE",))
+    else:
+        true = Coefficient(raw, low, high, n, level, method)
+    return FormReliability(observed, true, attenuation, float(rel_a[0]), float(rel_b[0]))
+
+
+def _disattenuated(data: Array) -> tuple[Array, tuple[Array, Array]]:
+    """Correlations without noise of samples (samples, respondents, 4), and the reliabilities of both forms."""
+    a, b = data[:, :, 0], data[:, :, 1]
+    covariance = ((a - a.mean(axis=1, keepdims=True)) * (b - b.mean(axis=1, keepdims=True))).sum(axis=1)
+    covariance /= data.shape[1] - 1
+    spread = data[:, :, :2].var(axis=1, ddof=1)
+    true = spread - data[:, :, 2:].mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where((true > 0).all(axis=1), covariance / np.sqrt(true[:, 0] * true[:, 1]), np.nan)
+        reliability = np.where(spread > 0, true / spread, np.nan)
+    return value, (reliability[:, 0], reliability[:, 1])

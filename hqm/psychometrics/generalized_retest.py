@@ -1,0 +1,312 @@
+"""Test-retest reliability from the noise of the items: rho_G with an interval for these and for other respondents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.length import spearman_brown
+from hqm.psychometrics.measurement_error import MDC_FACTOR
+from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.significance import SignificanceTest
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneralizedRetest:
+    """Test-retest reliability with the noise it is made of.
+
+    Parameters
+    ----------
+    rho
+        Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for these
+        respondents; its `status` speaks for the whole.
+    noise
+        (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
+    scores
+        (runs, respondents) the scores compared, on the items answered in every run.
+    score_variance, true_variance
+        Variance between respondents of a run's scores, and what is left of it without the noise (may be negative).
+    noise_floor
+        The reliability that independent coin flips at each respondent's rate would reach; only for scores of 0 and 1.
+    drift
+        Whether scores of one respondent differ between runs by more than its items' noise.
+    drift_variance
+        Mean run-to-run variance of the scores beyond the items' noise; negative when there is less than expected.
+    n_items
+        (respondents,): items answered in every run.
+    n_clusters
+        Number of clusters of items.
+    """
+
+    rho: Coefficient
+    noise: Array
+    scores: Array
+    score_variance: float
+    true_variance: float
+    noise_floor: Coefficient
+    drift: SignificanceTest
+    drift_variance: float
+    n_items: tuple[int, ...]
+    n_clusters: int
+
+    @property
+    def noise_mean(self) -> float:
+        """Mean noise variance of one run's score."""
+        known = self.noise[np.isfinite(self.noise)]
+        return float(known.mean()) if len(known) else math.nan
+
+    @property
+    def sem(self) -> Array:
+        """(respondents,): each respondent's own standard error of measurement, one run."""
+        return np.asarray(np.sqrt(self.noise))
+
+    @property
+    def sem_run(self) -> float:
+        """Standard error of measurement of one run, in score units."""
+        return math.sqrt(self.noise_mean)
+
+    @property
+    def mdc95(self) -> float:
+        """The smallest difference between two runs of one respondent that is not noise."""
+        return MDC_FACTOR * self.sem_run
+
+    @property
+    def gain(self) -> float:
+        """How far the reliability lies from coin flips (0) towards identical answers (1); NaN without a floor."""
+        floor = self.noise_floor.value
+        return (self.rho.value - floor) / (1 - floor) if floor < 1 else math.nan
+
+    @property
+    def runs(self) -> int:
+        return len(self.scores)
+
+    @property
+    def rho_average(self) -> Coefficient:
+        """The reliability of the mean over all the runs at hand."""
+        return self.for_runs(self.runs)
+
+    def for_runs(self, k: int) -> Coefficient:
+        """The reliability of the mean of `k` runs: s2_mu / (s2_mu + vbar / k), with both intervals carried along."""
+        one = self.rho
+        if one.status != "ok" or k < 1:
+            return one
+        fixed = one.fixed
+        if fixed is not None:
+            fixed = replace(fixed, low=spearman_brown(fixed.low, k), high=spearman_brown(fixed.high, k))
+        return replace(
+            one, value=spearman_brown(one.value, k), low=spearman_brown(one.low, k), high=spearman_brown(one.high, k),
+            fixed=fixed, method=f"{one.method}, mean of {k} runs",
+        )  # fmt: skip
+
+
+def rho_g(
+    values: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> GeneralizedRetest:
+    """Test-retest reliability of a mean of item scores, from the items that changed between runs.
+
+    A correlation of two columns of scores estimates the noise from a handful of respondents; the items that came out
+    differently show it directly, thousands of times. The estimate therefore varies 11 to 17 times less than Pearson's r
+    on the same answers. It holds when items err independently between runs: `drift` tests that (an update of a served
+    model between the runs moves all items together), and where it rejects ICC(A,1) must lead.
+
+        v_m   = (1 / n^2) sum_c s2_k(sum of the respondent's item scores in cluster c, run k)
+        rho_G = 1 - mean_m v_m / s2_S,   s2_S = mean over runs of the variance between respondents
+        mean of k runs: s2_mu / (s2_mu + vbar / k),   s2_mu = s2_S - vbar
+
+    Two intervals: `rho.fixed` asks whether *this leaderboard* would repeat (each cluster of items left out once, on
+    log(1 - rho)); `rho.low` to `rho.high` whether *other respondents* would give the same coefficient (chi-square with
+    M - 1 degrees of freedom). They differ in width by a factor of 3 to 20. Never resample items for an interval of a
+    correlation instead: that adds the noise a second time and covers 53 to 70 % where it promises 95 %.
+
+    Parameters
+    ----------
+    values
+        (runs, respondents, items): item scores; NaN where an answer was not scored. An item counts for a respondent when
+        it is scored in every run.
+    clusters
+        (items,): labels of what items share (the image); None when every item stands alone.
+    n_effective
+        The number of independent respondents, where some are relatives; the population interval uses it.
+    level
+        Confidence level of both intervals.
+
+    Returns
+    -------
+    GeneralizedRetest
+        `insufficient` for fewer than 2 runs, 3 respondents with 2 clusters each; `degenerate` when all respondents have
+        the same score; `not_informative` with the value 1 when every run gave the same item scores. A negative
+        estimate of the true variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`. No population interval
+        below 4 respondents.
+
+    Raises
+    ------
+    ValueError
+        `values` has not three axes, or `clusters` another length than the items.
+
+    Notes
+    -----
+    Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements.
+    Wiley. Coverage of both intervals is in docs/psychometrics_coverage.md.
+
+    Examples
+    --------
+    Four respondents, two runs of six items; by hand 3 changed answers give vbar = (3 / 2) / 36 / 4 = .0104167, the
+    scores (5, 3, 3, 1) / 6 and (6, 4, 2, 1) / 6 have the mean variance .1053241:
+
+    >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
+    >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
+    >>> found = rho_g([first, second])
+    >>> round(found.noise_mean, 7), round(found.score_variance, 7), round(found.rho.value, 4)
+    (0.0104167, 0.1053241, 0.9011)
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 3:
+        raise ValueError(f"values must have shape (runs, respondents, items), got {x.shape}")
+    runs, respondents, items = x.shape
+    labels = np.arange(items) if clusters is None else np.asarray(clusters)
+    if labels.shape != (items,):
+        raise ValueError(f"clusters must have one label an item ({items}), got shape {labels.shape}")
+    scored = np.asarray(np.isfinite(x).all(axis=0))
+    n = scored.sum(axis=1)
+    if runs < 2 or not scored.any():
+        reason = f"test-retest needs 2 runs with scored items, there are {runs} runs, {int(scored.any(axis=1).sum())} respondents"
+        return absent_retest("insufficient", reason, runs, respondents, n)
+    totals, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
+    kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
+    if len(kept) < 3:
+        reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
+        return absent_retest("insufficient", reason, runs, respondents, n)
+    totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
+    scores = totals.sum(axis=2) / n_kept
+    changes = totals.var(axis=0, ddof=1)
+    noise = changes.sum(axis=1) / n_kept**2
+    left = n_kept[:, None] - sizes
+    without = (totals.sum(axis=2)[:, :, None] - totals) / left
+    noise_without = (changes.sum(axis=1)[:, None] - changes) / left**2
+    contributions = (totals - scores[:, :, None] * sizes) / n_kept[:, None]
+    binary = bool(np.isin(x[:, scored], (0.0, 1.0)).all())
+    flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
+    return assemble_retest(
+        scores, noise, without, noise_without, contributions, kept, respondents, n,
+        n_kept if binary else None, n_effective, level, flags,
+    )  # fmt: skip
+
+
+def cluster_sums(values: Array, scored: npt.NDArray[np.bool_], labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
+    """Sums of item scores and numbers of scored items in each cluster.
+
+    Examples
+    --------
+    >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
+    >>> sums[0, 0].tolist(), sizes[0].tolist()
+    ([2.0, 1.0], [2.0, 1.0])
+    """
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
+    sums = np.add.reduceat(values[..., order], starts, axis=-1)
+    return sums, np.add.reduceat(scored[:, order].astype(np.float64), starts, axis=-1)
+
+
+def absent_retest(
+    status: Status, reason: str, runs: int, respondents: int, n: npt.NDArray[np.int64]
+) -> GeneralizedRetest:
+    """A retest that does not exist, and why."""
+    none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
+    return GeneralizedRetest(
+        none, nan, np.full((runs, respondents), np.nan), math.nan, math.nan, none,
+        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), math.nan, tuple(n.tolist()), 0,
+    )  # fmt: skip
+
+
+def assemble_retest(
+    scores: Array,
+    noise: Array,
+    without: Array | None,
+    noise_without: Array | None,
+    contributions: Array | None,
+    kept: npt.NDArray[np.int64],
+    respondents: int,
+    n: npt.NDArray[np.int64],
+    n_binary: Array | None,
+    n_effective: float | None,
+    level: float,
+    flags: tuple[str, ...],
+) -> GeneralizedRetest:
+    """The reliability from scores and noise, with and without each cluster, of the respondents `kept`."""
+    runs, count = scores.shape
+    vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
+    true = spread - vbar
+    drift = drift_test(scores, contributions)
+    excess = float(scores.var(axis=0, ddof=1).mean()) - vbar if runs > 1 else math.nan
+    if drift.p < 0.05:
+        flags = (*flags, "DRIFT")
+    if all(is_constant(run) for run in scores):
+        rho = Coefficient.absent("degenerate", "all respondents have the same score", count)
+    elif vbar == 0.0:
+        reason = "every run gave the same item scores: the reliability is 1 by construction"
+        rho = Coefficient(1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags)
+    else:
+        rho = _with_intervals(vbar / spread, count, without, noise_without, n_effective, level, flags)
+    clusters = 0 if without is None else without.shape[2]
+    every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
+    every_noise[kept], every_score[:, kept] = noise, scores
+    return GeneralizedRetest(
+        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift, excess,
+        tuple(n.tolist()), clusters,
+    )  # fmt: skip
+
+
+def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
+    if n is None:
+        return Coefficient.absent("not_applicable", "a noise floor needs item scores of 0 and 1", scores.shape[1])
+    if true <= 0:
+        reason = "the respondents differ by no more than the noise"
+        return Coefficient.absent("degenerate", reason, scores.shape[1])
+    p = scores.mean(axis=0)
+    return Coefficient(true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial")
+
+
+def _with_intervals(
+    ratio: float,
+    count: int,
+    without: Array | None,
+    noise_without: Array | None,
+    n_effective: float | None,
+    level: float,
+    flags: tuple[str, ...],
+) -> Coefficient:
+    from scipy.special import ndtri
+    from scipy.stats import chi2
+
+    raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
+    size = size_of(count, n_effective)
+    if count > 3 and size > 1:
+        upper, lower = (float(q) / (size - 1) for q in np.ravel(chi2.ppf([0.5 + level / 2, 0.5 - level / 2], size - 1)))
+        low, high = max(0.0, 1 - ratio * upper), max(0.0, 1 - ratio * lower)
+        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
+    if without is not None and noise_without is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.log(noise_without.mean(axis=0) / without.var(axis=1, ddof=1).mean(axis=0))
+        clusters = len(left)
+        if np.isfinite(left).all() and clusters > 2:
+            error = math.sqrt((clusters - 1) / clusters * float(((left - left.mean()) ** 2).sum()))
+            half = float(ndtri(0.5 + level / 2)) * error
+            ends = (max(0.0, 1 - ratio * math.exp(half)), max(0.0, 1 - ratio * math.exp(-half)))
+            fixed = Bounds(*ends, "cluster jackknife on log(1 - rho)", level)
+    if raw < 0:
+        return Coefficient(
+            0.0, low, high, count, level, method, fixed=fixed, raw=raw, flags=(*flags, "NEGATIVE_COMPONENT")
+        )
+    return Coefficient(raw, low, high, count, level, method, fixed=fixed, flags=flags)

@@ -1,0 +1,229 @@
+"""Can the numbers of a published table be true?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Literal
+
+from hqm.psychometrics.result import Status
+
+Number = str | int | float | Decimal
+Kind = Literal["GRIM", "ROW_MEAN", "OUT_OF_BOUNDS", "DUPLICATE_ROW", "DUPLICATE_COLUMN"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A printed number that contradicts another, or what it claims to be.
+
+    `row` and `column` name the place (a pair of equal rows in `row` is joined by " = ").
+    """
+
+    kind: Kind
+    row: str
+    column: str
+    printed: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """What a published table was checked for.
+
+    Parameters
+    ----------
+    violations
+        In the order of the table.
+    grim_checked, means_checked
+        How many numbers each test could have refuted.
+    """
+
+    violations: tuple[Violation, ...]
+    grim_checked: int
+    means_checked: int
+    decimals: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grim:
+    """Whether a rounded mean can come from whole numbers.
+
+    `possible` is None when the test cannot tell. `nearest` are the two sums that come closest.
+    """
+
+    possible: bool | None
+    nearest: tuple[int, int]
+    status: Status = "ok"
+    reason: str = ""
+
+
+def _decimal(value: Number) -> Decimal:
+    try:
+        found = Decimal(str(value).strip())
+    except ArithmeticError as error:
+        raise ValueError(f"{value!r} is not a number") from error
+    if not found.is_finite():
+        raise ValueError(f"{value!r} is not a number")
+    return found
+
+
+def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
+    """Whether a mean of n whole numbers can round to what is printed (granularity of reported means).
+
+    With n items a rate moves in steps of 1/n. If n is small against the printed decimals, most printable numbers are
+    impossible, and a typing error, a wrong n or dropped answers show.
+
+        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
+
+    Parameters
+    ----------
+    mean
+        As printed; a string keeps trailing zeros, which count as decimals.
+    n
+        How many whole numbers the mean is of: items, for a rate of binary scores.
+    decimals
+        Digits printed after the point; by default those of `mean`.
+    scale
+        100 for a rate in per cent.
+
+    Returns
+    -------
+    Grim
+        `not_informative` when n is so large that every printable number is possible. Both ways of rounding a half are
+        allowed.
+
+    Notes
+    -----
+    Brown, N. J. L. and Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science, 8, 363-369.
+
+    Examples
+    --------
+    Their example: a mean of 5.19 of 28 whole numbers is impossible (145 / 28 = 5.18, 146 / 28 = 5.21).
+
+    >>> grim("5.19", 28).possible, grim("5.18", 28).possible, grim("0.748", 500).possible
+    (False, True, True)
+    """
+    if n < 1:
+        raise ValueError(f"a mean is of one number or more, got {n}")
+    value, factor = _decimal(mean), _decimal(scale)
+    if factor <= 0:
+        raise ValueError(f"a scale is positive, got {scale}")
+    digits = _digits(value) if decimals is None else decimals
+    half = Decimal(5).scaleb(-digits - 1)
+    low = int((value * n / factor).to_integral_value(ROUND_FLOOR))
+    high = int((value * n / factor).to_integral_value(ROUND_CEILING))
+    if factor / n <= 2 * half:
+        reason = f"with n = {n} and {digits} decimals every printable number is possible"
+        return Grim(None, (low, high), "not_informative", reason)
+    possible = any(abs(factor * k - value * n) <= half * n for k in (low, high))
+    return Grim(possible, (low, high))
+
+
+def _digits(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def check_table(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[Number]],
+    *,
+    n: Sequence[int] | int | None = None,
+    overall: str | None = None,
+    decimals: int | None = None,
+    scale: Number = 1,
+    bounds: tuple[Number, Number] | None = None,
+) -> TableCheck:
+    """Check a published table of rates against itself.
+
+    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean of its parts weighted by
+    their items as far as rounding allows, no two rows or columns may be equal, and nothing may leave the scale.
+
+    Parameters
+    ----------
+    rows, columns
+        Names.
+    values
+        (rows, columns): as printed; strings keep trailing zeros.
+    n
+        Items behind each column, or behind all; None leaves GRIM out and weights the columns equally.
+    overall
+        The column that is the mean of the others; it is not subject to GRIM unless `n` gives its items.
+    decimals
+        Digits after the point; by default the most that occur in the table.
+    scale
+        100 for per cent.
+    bounds
+        Least and greatest possible value; by default 0 and `scale`.
+
+    Returns
+    -------
+    TableCheck
+        Without violations when all can be true (which does not show that it is). `not_informative` when no test could
+        have refuted anything.
+
+    Examples
+    --------
+    >>> found = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
+    >>> [(v.kind, v.column) for v in found.violations]
+    [('GRIM', 'b')]
+    """
+    if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
+        raise ValueError(f"a table of {len(rows)} x {len(columns)} values is needed")
+    if overall is not None and overall not in columns:
+        raise ValueError(f"no column {overall!r} among {', '.join(columns)}")
+    sizes = [n] * len(columns) if isinstance(n, int) else list(n) if n is not None else None
+    if sizes is not None and len(sizes) != len(columns):
+        raise ValueError(f"{len(columns)} columns have {len(sizes)} numbers of items")
+    table = [[_decimal(v) for v in row] for row in values]
+    digits = max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
+    half = Decimal(5).scaleb(-digits - 1)
+    least, greatest = (_decimal(v) for v in (bounds or (0, scale)))
+    found: list[Violation] = []
+    grims = means = 0
+    whole = columns.index(overall) if overall is not None else -1
+    for name, row in zip(rows, table, strict=True):
+        for j, value in enumerate(row):
+            if not least <= value <= greatest:
+                reason = f"outside {least} to {greatest}"
+                found.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
+            if sizes is None or (j == whole and isinstance(n, int)):
+                continue
+            test = grim(value, sizes[j], decimals=digits, scale=scale)
+            grims += test.possible is not None
+            if test.possible is False:
+                near = " and ".join(f"{k}/{sizes[j]}" for k in test.nearest)
+                found.append(Violation("GRIM", name, columns[j], str(value), f"lies between {near}"))
+        if whole >= 0 and len(row) > 1:
+            means += 1
+            parts = [j for j in range(len(row)) if j != whole]
+            weight = [Decimal(sizes[j]) if sizes is not None else Decimal(1) for j in parts]
+            expected = sum((w * row[j] for w, j in zip(weight, parts, strict=True)), Decimal(0)) / sum(weight)
+            # the parts are rounded too: their mean may be off by half a unit, and so may the overall rate
+            if abs(expected - row[whole]) > 2 * half:
+                reason = f"the mean of the parts is {float(expected):.6g}"
+                found.append(Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason))
+    found += _equal("DUPLICATE_ROW", rows, table)
+    found += _equal("DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)])
+    if not table or not columns:
+        return TableCheck((), 0, 0, digits, "insufficient", "the table is empty")
+    if not found and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
+        return TableCheck((), 0, 0, digits, "not_informative", "no test could have refuted a number of this table")
+    return TableCheck(tuple(found), grims, means, digits)
+
+
+def _equal(kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]) -> list[Violation]:
+    # two equal numbers are a coincidence; three or more are looked at, if they are not all one value
+    found = []
+    for i, one in enumerate(vectors):
+        for j in range(i + 1, len(vectors)):
+            if len(one) >= 3 and list(one) == list(vectors[j]) and len(set(one)) > 1:
+                row, column = (
+                    (f"{names[i]} = {names[j]}", "") if kind == "DUPLICATE_ROW" else ("", f"{names[i]} = {names[j]}")
+                )
+                found.append(Violation(kind, row, column, ", ".join(str(v) for v in one), "all values are equal"))
+    return found

@@ -1,0 +1,311 @@
+"""What each item is worth: difficulty, discrimination, wrong keys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.result import Status
+
+Array = npt.NDArray[np.float64]
+Band = Literal["very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatistics:
+    """One item over all respondents.
+
+    Parameters
+    ----------
+    difficulty
+        Mean score (the classical p value; a high one is an easy item).
+    variance
+        Sample variance of the scores.
+    item_rest, low, high, p, q
+        Correlation with the mean of the other items, Fisher's interval, two-sided p-value, and the same after
+        Benjamini and Hochberg over all items of the call.
+    n
+        Respondents with a score.
+    band
+        `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20), `reversed` (below 0): only when q is
+        below alpha, else `undetermined`. An item that everyone passes is `solved`, that no one passes is `dead`,
+        with one other score throughout `flat`.
+    """
+
+    difficulty: float
+    variance: float
+    item_rest: float
+    low: float
+    high: float
+    p: float
+    q: float
+    n: int
+    band: Band
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAnalysis:
+    """All items of one administration, in order.
+
+    `n_eff` is the number of independent respondents that the tests assume.
+    """
+
+    items: tuple[ItemStatistics, ...]
+    n: int
+    n_eff: float
+    alpha: float
+    level: float
+    status: Status = "ok"
+    reason: str = ""
+
+    def of(self, band: Band) -> tuple[int, ...]:
+        """Numbers of the items in a band."""
+        return tuple(i for i, item in enumerate(self.items) if item.band == band)
+
+
+def _matrix(scores: npt.ArrayLike) -> Array:
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    return x
+
+
+def _rest(x: Array) -> Array:
+    """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
+    seen = np.isfinite(x)
+    filled = np.where(seen, x, 0.0)
+    others = seen.sum(axis=1, keepdims=True) - seen
+    total = filled.sum(axis=1, keepdims=True) - filled
+    return np.where(others > 0, total / np.maximum(others, 1), np.nan)
+
+
+def _correlations(x: Array, rest: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    both = np.isfinite(x) & np.isfinite(rest)
+    n = both.sum(axis=0)
+    size = np.maximum(n, 1)
+
+    def centred(v: Array) -> Array:
+        filled = np.where(both, v, 0.0)
+        return np.where(both, filled - filled.sum(axis=0) / size, 0.0)
+
+    a, b = centred(x), centred(rest)
+    va, vb = (a * a).sum(axis=0), (b * b).sum(axis=0)
+    known = (va > 1e-12) & (vb > 1e-15) & (n >= 3)
+    r = np.full(x.shape[1], np.nan)
+    r[known] = np.clip((a * b).sum(axis=0)[known] / np.sqrt(va[known] * vb[known]), -1, 1)
+    return r, n
+
+
+def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
+    """Student's test of a correlation."""
+    from scipy.stats import t
+
+    df = np.asarray(n, dtype=np.float64) - 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
+        return np.asarray(np.where(df > 0, 2 * t.sf(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
+
+
+def item_analysis(
+    scores: npt.ArrayLike, *, alpha: float = 0.05, level: float = 0.95, n_eff: float | None = None
+) -> ItemAnalysis:
+    """Classical item analysis, with a verdict only where there is evidence for it.
+
+    The item-rest correlation asks whether the respondents that do well elsewhere do well here. With few respondents it
+    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and a band
+    is named only when the correlation differs from 0 after correction for the number of items.
+
+        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
+
+    Parameters
+    ----------
+    scores
+        (respondents, items); NaN where an answer was not scored. Binary or graded.
+    alpha
+        False discovery rate of the bands.
+    level
+        Confidence level of the intervals.
+    n_eff
+        The number of independent respondents, where some are relatives.
+
+    Returns
+    -------
+    ItemAnalysis
+        `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has none, is
+        `degenerate` and says what everyone scored.
+
+    Notes
+    -----
+    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the bands. The interval
+    generalises over respondents.
+
+    Examples
+    --------
+    >>> found = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    >>> [round(item.difficulty, 2) for item in found.items], found.of("solved")
+    ([1.0, 0.5, 0.25, 0.5], (0,))
+    >>> found.items[0].reason
+    'all 4 respondents score 1'
+    """
+    x = _matrix(scores)
+    respondents, count = x.shape
+    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    if respondents < 3 or count < 2:
+        reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
+        return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
+    from scipy.special import ndtri
+
+    r, n = _correlations(x, _rest(x))
+    shrunk = n * size / respondents
+    p = _two_sided(r, shrunk)
+    q = false_discovery_q(p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = np.where(shrunk > 3, float(ndtri(0.5 + level / 2)) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
+        low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
+    items = []
+    for i in range(count):
+        column = x[np.isfinite(x[:, i]), i]
+        if len(column) == 0:
+            none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+            items.append(ItemStatistics(*none, 0, "undetermined", "insufficient", "no respondent has a score"))
+            continue
+        mean, variance = float(column.mean()), float(column.var(ddof=1)) if len(column) > 1 else math.nan
+        band, status, reason = _verdict(column, float(r[i]), float(q[i]), alpha)
+        of_rest = (float(r[i]), float(low[i]), float(high[i]), float(p[i]), float(q[i]))
+        items.append(ItemStatistics(mean, variance, *of_rest, len(column), band, status, reason))
+    return ItemAnalysis(tuple(items), respondents, size, alpha, level)
+
+
+def _verdict(column: Array, r: float, q: float, alpha: float) -> tuple[Band, Status, str]:
+    if np.ptp(column) <= 1e-12:
+        reason = f"all {len(column)} respondents score {column[0]:g}"
+        named: dict[float, Band] = {0.0: "dead", 1.0: "solved"}
+        return named.get(float(column[0]), "flat"), "degenerate", reason
+    if math.isnan(r):
+        if len(column) < 3:
+            return "undetermined", "insufficient", f"only {len(column)} respondents have a score"
+        return "undetermined", "degenerate", "the respondents do not differ on the other items"
+    if not q < alpha:
+        return "undetermined", "ok", ""
+    if r < 0:
+        return "reversed", "ok", ""
+    bands: list[tuple[float, Band]] = [(0.4, "very good"), (0.3, "good"), (0.2, "marginal")]
+    return next((name for least, name in bands if r >= least), "poor"), "ok", ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelError:
+    """An item whose key is probably wrong.
+
+    Parameters
+    ----------
+    item
+        Its number.
+    item_rest
+        The negative correlation.
+    reversals
+        Of all pairs of a passing and a failing respondent, the share in which the failing one is the better elsewhere;
+        .5 for an item that has nothing to do with the rest.
+    q, permutation_p
+        One-sided p after Benjamini and Hochberg over all items; one-sided p over random assignments of the item's
+        scores to the respondents.
+    """
+
+    item: int
+    item_rest: float
+    reversals: float
+    q: float
+    permutation_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
+
+    candidates: tuple[LabelError, ...]
+    tested: int
+    alpha: float
+    permutations: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def label_error_candidates(
+    scores: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    alpha: float = 0.05,
+    permutations: int = 9999,
+    n_eff: float | None = None,
+) -> LabelErrors:
+    """Items that strong respondents fail and weak ones pass.
+
+    A wrong key turns an item round: its item-rest correlation becomes negative. With few respondents many good items
+    are negative by chance, so an item is named only if its one-sided test survives Benjamini and Hochberg over all
+    items, and a permutation test, which needs no normal scores, agrees.
+
+    Parameters
+    ----------
+    scores
+        (respondents, items); NaN where an answer was not scored.
+    rng
+        For the permutations.
+    alpha
+        False discovery rate, and level of the permutation test.
+    permutations
+        Random assignments for each candidate.
+    n_eff
+        The number of independent respondents, where some are relatives; Student's test uses it, the permutation does not.
+
+    Returns
+    -------
+    LabelErrors
+        `insufficient` for fewer than 5 respondents or 3 items.
+
+    Notes
+    -----
+    Candidates are to be looked at, not to be dropped: an item can also be turned round by its wording.
+
+    Examples
+    --------
+    Thirty respondents of rising ability; the key of item 3 is wrong:
+
+    >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)
+    >>> passed[:, 3] = 1 - passed[:, 3]
+    >>> found = label_error_candidates(passed, rng=np.random.default_rng(0))
+    >>> [candidate.item for candidate in found.candidates]
+    [3]
+    """
+    x = _matrix(scores)
+    respondents, count = x.shape
+    if respondents < 5 or count < 3:
+        reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
+        return LabelErrors((), 0, alpha, permutations, "insufficient", reason)
+    rest = _rest(x)
+    r, n = _correlations(x, rest)
+    both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
+    q = false_discovery_q(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
+    found = []
+    for i in np.flatnonzero(q < alpha):
+        seen = np.isfinite(x[:, i])
+        own, others = x[seen, i], rest[seen, i]
+        shuffled = rng.permuted(np.tile(own, (permutations, 1)), axis=1) @ (others - others.mean())
+        reached = float((own * (others - others.mean())).sum())
+        chance = (1 + int((shuffled <= reached + 1e-12).sum())) / (permutations + 1)
+        if chance < alpha:
+            found.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i]), chance))
+    found.sort(key=lambda error: error.item_rest)
+    return LabelErrors(tuple(found), int(np.isfinite(r).sum()), alpha, permutations)
+
+
+def _reversals(own: Array, others: Array) -> float:
+    higher = own[:, None] > own[None, :]
+    weaker = (others[:, None] < others[None, :]) + 0.5 * (others[:, None] == others[None, :])
+    return float(weaker[higher].mean())

@@ -1,0 +1,306 @@
+"""How far the order of a leaderboard survives a rerun: winner, top k, flips of pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import paired
+from hqm.psychometrics.result import Coefficient, Status
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """How the k best of one run meet the k best of another.
+
+    `same_set` is the probability of the same set, `overlap` the expected share of common members, `chance` the overlap
+    of two orders drawn by lot, k / M.
+    """
+
+    k: int
+    same_set: float
+    overlap: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankStability:
+    """Stability of an order under the scores' noise.
+
+    Parameters
+    ----------
+    same_winner
+        Probability that two runs have the same winner.
+    top
+        One entry for every k below the number of respondents.
+    flip
+        (respondents, respondents): probability that two runs order the pair in opposite ways; NaN on the diagonal.
+    mean_flip, adjacent_flip, top5_flip
+        Its mean over all pairs, over neighbours, over the pairs among the five best.
+    expected_tau, tau_to_truth
+        Expected Kendall correlation of two runs, and of a run with the order without noise.
+    n, draws
+        Respondents that went in, and how many pairs of runs were drawn.
+    status, reason
+        `ok`, or why there are no numbers (all NaN then), in a sentence.
+    """
+
+    same_winner: float
+    top: tuple[TopK, ...]
+    flip: Array
+    mean_flip: float
+    adjacent_flip: float
+    top5_flip: float
+    expected_tau: float
+    tau_to_truth: float
+    n: int = 0
+    draws: int = 0
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairOrder:
+    """What two runs do to the order of each pair; all matrices are (respondents, respondents).
+
+    `above[a, b]` is the probability that a run puts a above b, `flip` that two runs order the pair in opposite ways.
+    `expected_tau` is the expected Kendall correlation between two runs, `tau_to_truth` between a run and the order
+    without noise; a tie counts as half in both directions (tau-a).
+    """
+
+    above: Array
+    flip: Array
+    expected_tau: float
+    tau_to_truth: float
+
+    @property
+    def mean_flip(self) -> float:
+        """Mean flip probability over all pairs."""
+        return _mean(self.flip[np.triu_indices(len(self.flip), 1)])
+
+
+def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None) -> PairOrder:
+    """The probability that two runs order a pair of respondents in opposite ways.
+
+    A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round. "One in twelve pairs
+    flips" needs no statistics to read.
+
+        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
+        with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
+
+    Parameters
+    ----------
+    scores
+        (respondents,): true scores, or the best guess at them.
+    noise
+        (respondents,): variance of one run's score over seeds.
+    n_items
+        How many items a score counts, for the continuity correction; None without.
+
+    Returns
+    -------
+    PairOrder
+        NaN for pairs with a missing number.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Examples
+    --------
+    Two respondents one standard error of their difference apart:
+
+    >>> round(float(pair_order([0.5, 0.6], [0.005, 0.005]).flip[0, 1]), 4)
+    0.267
+    """
+    s, v = np.asarray(scores, dtype=np.float64), np.asarray(noise, dtype=np.float64)
+    if s.shape != v.shape or s.ndim != 1:
+        raise ValueError(f"scores and noise must be two vectors of one length, got shapes {s.shape} and {v.shape}")
+    from scipy.special import ndtr
+
+    gap = s[:, None] - s
+    deviation = np.sqrt(v[:, None] + v)
+    step = 0.0 if n_items is None else 0.5 / n_items
+    # rounding makes gaps of 1e-17 between equal scores
+    gap = np.where(np.abs(gap) < 1e-12, 0.0, gap)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = np.where(deviation > 0, ndtr((gap - step) / deviation), np.where(np.isnan(gap), np.nan, gap > 0))
+    flip = 2 * above * above.T
+    np.fill_diagonal(flip, np.nan)
+    upper = np.triu_indices(len(s), 1)
+    signed = (above - above.T)[upper]
+    truth = np.sign(gap)[upper]
+    return PairOrder(above, flip, _mean(signed**2), _mean(signed * truth))
+
+
+def rank_stability(
+    scores: npt.ArrayLike,
+    noise: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    k: Sequence[int] = (1, 3, 5, 10),
+    draws: int = 10_000,
+    n_items: int | None = None,
+    reliability: float | None = None,
+    higher_is_better: bool = True,
+) -> RankStability:
+    """Whether a rerun gives the same winner, the same top k and the same order of pairs.
+
+    Pairs of runs are drawn from normal distributions around the scores with the noise of the items; nothing has to be
+    run again. Observed scores spread more than true ones, so the answers are a little too rosy unless the scores are
+    drawn together by the reliability first.
+
+        S*_1, S*_2 ~ N(S, diag(v));   with a reliability: S -> mean + rho (S - mean)
+
+    Parameters
+    ----------
+    scores
+        (respondents,): scores; a respondent without a score or without noise is left out.
+    noise
+        (respondents,): variance of one run's score over seeds (`rho_g(...).noise`, `expected_retest(...).noise`).
+    rng
+        Draws the runs.
+    k
+        Sizes of the top sets; those not below the number of respondents are passed over.
+    draws
+        How many pairs of runs are drawn.
+    n_items
+        How many items a score counts, for the continuity correction of the pairs.
+    reliability
+        Draws the scores together first, for questions about the true spread.
+    higher_is_better
+        Whether the winner has the highest score (False for hallucination rates).
+
+    Returns
+    -------
+    RankStability
+        `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score, `not_informative` with
+        its values when there is no noise at all.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Examples
+    --------
+    >>> found = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
+    >>> found.same_winner, found.top[0].chance == 1 / 3, round(found.expected_tau, 6)
+    (1.0, True, 1.0)
+    """
+    s, v = paired(scores, noise)
+    n = len(s)
+    if n < 3:
+        return _absent("insufficient", f"rank stability needs 3 respondents with noise, there are {n}", n)
+    if float(np.ptp(s)) <= 1e-12 * max(1.0, float(np.abs(s).max())):
+        return _absent("degenerate", "all respondents have the same score", n)
+    if (v < 0).any():
+        return _absent("not_applicable", "a noise variance is negative", n)
+    if reliability is not None:
+        s = s.mean() + reliability * (s - s.mean())
+    best = np.argsort(-s if higher_is_better else s, kind="stable")
+    s, v = s[best], v[best]
+    pairs = pair_order(s, v, n_items=n_items)
+    runs = s + np.sqrt(v) * rng.standard_normal((2, draws, n))
+    # ties are broken by lot, in each run anew
+    order = np.lexsort((rng.random(runs.shape), -runs if higher_is_better else runs), axis=-1)
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.broadcast_to(np.arange(n), order.shape), axis=-1)
+    top = []
+    for size in k:
+        if not 0 < size < n:
+            continue
+        shared = ((rank[0] < size) & (rank[1] < size)).sum(axis=1) / size
+        top.append(TopK(size, float((shared == 1).mean()), float(shared.mean()), size / n))
+    flip = np.empty_like(pairs.flip)
+    flip[np.ix_(best, best)] = pairs.flip
+    status: Status = "ok" if v.any() else "not_informative"
+    whole = _back(flip, np.isfinite(np.asarray(scores, dtype=np.float64) + np.asarray(noise, dtype=np.float64)))
+    five = pairs.flip[:5, :5]
+    return RankStability(
+        float((order[0, :, 0] == order[1, :, 0]).mean()),
+        tuple(top),
+        whole,
+        pairs.mean_flip,
+        _mean(np.diag(pairs.flip, 1)),
+        _mean(five[np.triu_indices(len(five), 1)]),
+        pairs.expected_tau,
+        pairs.tau_to_truth,
+        n,
+        draws,
+        status,
+        "" if v.any() else "the scores have no noise, so the order repeats by construction",
+    )
+
+
+def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True) -> Coefficient:
+    """The share of the k best that two administrations have in common, ties at the boundary averaged over.
+
+    Read it against the k / M that two orders drawn by lot share.
+
+    Parameters
+    ----------
+    x, y
+        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
+    k
+        The size of the top set.
+    higher_is_better
+        Whether the best have the highest scores.
+
+    Returns
+    -------
+    Coefficient
+        Without an interval. `insufficient` unless 0 < k < number of respondents, `degenerate` when an administration
+        ties all respondents.
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Examples
+    --------
+    The second and third of the second run are tied, so the top two share one and a half on average:
+
+    >>> top_k_overlap([4, 3, 2, 1], [9, 8, 8, 1], 2).value
+    0.75
+    """
+    a, b = paired(x, y)
+    n = len(a)
+    if not 0 < k < n:
+        return Coefficient.absent(
+            "insufficient", f"a top {k} needs more than {max(k, 1)} respondents, there are {n}", n
+        )
+    if not (np.ptp(a) > 0 and np.ptp(b) > 0):
+        return Coefficient.absent("degenerate", "an administration gives all respondents the same score", n)
+    sign = 1.0 if higher_is_better else -1.0
+    return Coefficient(float((_membership(sign * a, k) * _membership(sign * b, k)).sum()) / k, n=n)
+
+
+def _membership(x: Array, k: int) -> Array:
+    boundary = np.sort(x)[-k]
+    above, tied = x > boundary, x == boundary
+    return np.asarray(above + tied * (k - above.sum()) / tied.sum())
+
+
+def _mean(x: Array) -> float:
+    known = x[np.isfinite(x)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _back(flip: Array, kept: npt.NDArray[np.bool_]) -> Array:
+    whole = np.full((len(kept), len(kept)), np.nan)
+    whole[np.ix_(kept, kept)] = flip
+    return whole
+
+
+def _absent(status: Status, reason: str, n: int) -> RankStability:
+    nan = math.nan
+    return RankStability(nan, (), np.full((n, n), np.nan), nan, nan, nan, nan, nan, n, 0, status, reason)

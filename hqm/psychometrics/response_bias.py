@@ -1,0 +1,323 @@
+"""A lean towards yes or no: acquiescence, excess of yes, coherence of item pairs, bias-cancelling scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import paired
+from hqm.psychometrics.form_effect import mean_with_error
+from hqm.psychometrics.generalized_retest import cluster_sums
+from hqm.psychometrics.icc import icc
+from hqm.psychometrics.length import spearman_brown
+from hqm.psychometrics.result import Bounds, Coefficient
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseBias:
+    """A bias of every respondent with its mean and spread.
+
+    Parameters
+    ----------
+    respondents
+        One coefficient a respondent; the interval is over items (`fixed`) where items were given.
+    mean
+        Over respondents, with Student's interval; its `status` speaks for the whole.
+    deviation
+        Standard deviation over respondents; NaN below 2.
+    """
+
+    respondents: tuple[Coefficient, ...]
+    mean: Coefficient
+    deviation: float = math.nan
+
+
+def acquiescence(
+    yes_first: npt.ArrayLike,
+    yes_second: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> ResponseBias:
+    """How much more (or less) than half of two opposite forms a respondent affirms.
+
+    When the second form asks the opposite of the first, a respondent who attends to the question says yes exactly once
+    per pair, whatever is true. What is left over is a habit of saying yes (above 0) or no (below 0). It is not valid
+    when the second form's truths are not the opposite of the first's.
+
+        a_m = (yes rate on A + yes rate on B) / 2 - 1/2
+
+    Parameters
+    ----------
+    yes_first, yes_second
+        (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN for neither; items of the
+        two forms in the same order.
+    clusters
+        (items,): labels of what items share; only with answers.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    ResponseBias
+        `insufficient` without any respondent on both forms; `not_applicable` where a rate is outside 0 to 1. Intervals
+        of single respondents exist only for answers.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    POPE and its parallel form (arXiv 2406.17115, Table 2): two models say yes, two say no.
+
+    >>> found = acquiescence([0.783, 0.715, 0.251, 0.193], [0.706, 0.756, 0.217, 0.220])
+    >>> [round(c.value, 4) for c in found.respondents]
+    [0.2445, 0.2355, -0.266, -0.2935]
+    """
+    a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
+    if a.shape != b.shape or a.ndim not in (1, 2):
+        raise ValueError(f"two vectors of rates or two matrices of answers are needed, got {a.shape} and {b.shape}")
+    return _bias((a + b) / 2 - 0.5, (a, b), clusters, level)
+
+
+def yes_excess(
+    yes: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> ResponseBias:
+    """How much more often a respondent says yes than yes is true, on one form.
+
+    It mixes habit with ability: a respondent who cannot see and guesses half and half shows an excess wherever fewer
+    than half of the answers are yes. `acquiescence` on two opposite forms and `signal_detection` take ability out.
+
+        delta_m = yes rate - share of items whose truth is yes
+
+    Parameters
+    ----------
+    yes
+        (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN for neither.
+    truth
+        The share of true yes with rates; (items,) truths with answers.
+    clusters
+        (items,): labels of what items share; only with answers.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    ResponseBias
+        As `acquiescence`.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    POPE (arXiv 2406.17115, Table 2), a third of whose answers are yes:
+
+    >>> [round(c.value, 3) for c in yes_excess([0.783, 0.715, 0.251, 0.193], 0.333).respondents]
+    [0.45, 0.382, -0.082, -0.14]
+    """
+    x, t = np.asarray(yes, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if x.ndim not in (1, 2) or (x.ndim == 1 and t.ndim != 0) or (x.ndim == 2 and t.shape != x.shape[1:]):
+        raise ValueError(f"rates with one share, or answers with (items,) truths are needed, got {x.shape}, {t.shape}")
+    return _bias(x - t, (x, t), clusters, level)
+
+
+def _bias(values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike | None, level: float) -> ResponseBias:
+    known = np.concatenate([np.ravel(s) for s in sources])
+    known = known[np.isfinite(known)]
+    if (known < 0).any() or (known > 1).any():
+        none = Coefficient.absent("not_applicable", "a rate of yes is outside 0 to 1")
+        return ResponseBias((), none)
+    if values.ndim == 1:
+        each = tuple(
+            Coefficient(float(v), n=1) if math.isfinite(v) else Coefficient.absent("insufficient", "no rate of yes")
+            for v in values
+        )
+        means = values
+    else:
+        means, error = _clustered(values, clusters)
+        each = tuple(_normal(float(m), float(e), level, "no answered item") for m, e in zip(means, error, strict=True))
+    return ResponseBias(each, *_over_respondents(means, level))
+
+
+def _clustered(values: Array, clusters: npt.ArrayLike | None) -> tuple[Array, Array]:
+    labels = np.arange(values.shape[1]) if clusters is None else np.asarray(clusters)
+    if labels.shape != values.shape[1:]:
+        raise ValueError(f"clusters must have one label an item ({values.shape[1]}), got shape {labels.shape}")
+    scored = np.isfinite(values)
+    if not scored.any():
+        none = np.full(len(values), np.nan)
+        return none, none
+    return mean_with_error(*cluster_sums(np.where(scored, values, 0.0), scored, labels))
+
+
+def _normal(value: float, error: float, level: float, reason: str) -> Coefficient:
+    from scipy.special import ndtri
+
+    if not math.isfinite(value):
+        return Coefficient.absent("insufficient", reason)
+    half = float(ndtri(0.5 + level / 2)) * error
+    # an interval without width claims a certainty that few items do not give
+    if not half > 0:
+        return Coefficient(value, n=1, level=level)
+    return Coefficient(
+        value, n=1, level=level, fixed=Bounds(value - half, value + half, "cluster normal", level), se=error
+    )
+
+
+def _over_respondents(values: Array, level: float) -> tuple[Coefficient, float]:
+    known = values[np.isfinite(values)]
+    n = len(known)
+    if n == 0:
+        return Coefficient.absent("insufficient", "no respondent has answers"), math.nan
+    mean = float(known.mean())
+    if n < 2:
+        return Coefficient(mean, n=n, level=level), math.nan
+    from scipy.special import stdtrit
+
+    deviation = float(known.std(ddof=1))
+    half = float(stdtrit(n - 1, 0.5 + level / 2)) * deviation / math.sqrt(n)
+    return Coefficient(mean, mean - half, mean + half, n, level, "t"), deviation
+
+
+@dataclass(frozen=True, slots=True)
+class PairCoherence:
+    """How often a respondent answers the two opposite forms of an item coherently.
+
+    `coherent`, `chance` and `corrected` have one entry a respondent: the share of pairs with exactly one yes (interval
+    over items in `fixed`), what a respondent who ignores the question would reach at the same rates of yes, and the share beyond
+    chance, (coherent - chance) / (1 - chance), NaN where chance is 1.
+    """
+
+    coherent: tuple[Coefficient, ...]
+    chance: tuple[float, ...]
+    corrected: tuple[float, ...]
+    mean: Coefficient
+
+
+def pair_coherence(
+    yes_first: npt.ArrayLike,
+    yes_second: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> PairCoherence:
+    """The share of item pairs answered without contradiction: yes to exactly one of an item and its opposite.
+
+    A contradiction needs no truth to be seen as one. Scores on one form can be high by luck of the base rate; coherence
+    cannot. Saying yes at random with rate y is coherent with 2 y (1 - y), at most one half.
+
+        coherent = mean(yes_A != yes_B),   chance = y_A (1 - y_B) + (1 - y_A) y_B
+
+    Parameters
+    ----------
+    yes_first, yes_second
+        (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair is left out).
+    clusters
+        (items,): labels of what items share.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    PairCoherence
+        `mean` is `insufficient` without any pair, `not_applicable` when an answer is not 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> found = pair_coherence([[1, 1, 0, 1]], [[0, 0, 1, 1]])
+    >>> found.coherent[0].value, found.chance[0]
+    (0.75, 0.5)
+    """
+    a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    both = np.isfinite(a) & np.isfinite(b)
+    if not np.isin(np.concatenate([a[both], b[both]]), (0.0, 1.0)).all():
+        return PairCoherence((), (), (), Coefficient.absent("not_applicable", "an answer is not 0 or 1"))
+    mean, error = _clustered(np.where(both, a != b, np.nan), clusters)
+    n = both.sum(axis=1)
+    rates = [np.divide(np.where(both, x, 0).sum(axis=1), n, out=np.full(len(a), np.nan), where=n > 0) for x in (a, b)]
+    chance = rates[0] * (1 - rates[1]) + (1 - rates[0]) * rates[1]
+    corrected = np.divide(mean - chance, 1 - chance, out=np.full(len(a), np.nan), where=chance < 1)
+    return PairCoherence(
+        tuple(_normal(float(m), float(e), level, "no pair is answered") for m, e in zip(mean, error, strict=True)),
+        tuple(chance.tolist()),
+        tuple(corrected.tolist()),
+        _over_respondents(mean, level)[0],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedScore:
+    """The mean of two opposite forms: a score in which a lean towards yes cancels.
+
+    `scores` has one entry a respondent (NaN without both forms); `reliability` is that of the mean for absolute values,
+    ICC(A,2), with the single form's ICC(A,1) stepped up.
+    """
+
+    scores: tuple[float, ...]
+    reliability: Coefficient
+
+
+def balanced_score(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> BalancedScore:
+    """The bias-cancelling score over two forms, and how reliable it is.
+
+    A respondent who always says yes is right on the true items of one form and on the others of its opposite: one half
+    in the mean, as chance should be.
+
+        score = (S_A + S_B) / 2,   reliability = 2 ICC(A,1) / (1 + ICC(A,1))
+
+    Parameters
+    ----------
+    first, second
+        (respondents,): scores on each form.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    BalancedScore
+        The reliability has the states of `icc`; `not_applicable` where the step-up does not exist (ICC of -1 or less).
+
+    Raises
+    ------
+    ValueError
+        The vectors differ in length.
+
+    Examples
+    --------
+    POPE and its parallel form (arXiv 2406.17115, Table 2): after cancelling, three of four models are at chance.
+
+    >>> [round(s, 4) for s in balanced_score([0.461, 0.595, 0.622, 0.761], [0.538, 0.438, 0.398, 0.440]).scores]
+    [0.4995, 0.5165, 0.51, 0.6005]
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    x, y = paired(a, b)
+    scores = tuple(((a + b) / 2).tolist())
+    single = icc(np.stack([x, y], axis=1), level=level).a1
+    if single.status != "ok":
+        return BalancedScore(scores, single)
+    value, low, high = (spearman_brown(v, 2) for v in (single.value, single.low, single.high))
+    if math.isnan(value):
+        reason = f"an ICC(A,1) of {single.value:.4g} cannot be stepped up"
+        return BalancedScore(scores, Coefficient.absent("not_applicable", reason, single.n))
+    return BalancedScore(scores, Coefficient(value, low, high, single.n, level, f"{single.method}, Spearman-Brown"))

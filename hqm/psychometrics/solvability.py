@@ -1,0 +1,190 @@
+"""How much of a benchmark can be answered without its pictures?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hqm.psychometrics.cues import words
+from hqm.psychometrics.folds import Hits, Labelled, Numbers, accuracy, deal, gain_over, majority
+from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.result import Coefficient, Status
+
+
+@dataclass(frozen=True, slots=True)
+class BlindType:
+    """One type answered blind: cross-validated accuracy from the text, and that of the type's commonest label."""
+
+    name: str
+    items: int
+    labels: int
+    accuracy: Coefficient
+    baseline: float
+    gain: Coefficient
+    p: float
+    q: float
+
+
+@dataclass(frozen=True, slots=True)
+class Solvability:
+    """What the texts of the questions alone can answer.
+
+    Parameters
+    ----------
+    accuracy, baseline
+        Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
+    gain, p
+        Their difference, and its one-sided p-value with clusters as units.
+    types
+        The same for every type, q by Benjamini and Hochberg.
+    features
+        Word and letter sequences the classifier saw.
+    """
+
+    accuracy: Coefficient
+    baseline: float
+    gain: Coefficient
+    p: float
+    types: tuple[BlindType, ...]
+    n_items: int
+    n_clusters: int
+    folds: int
+    features: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def blind_solvability(
+    questions: Sequence[str],
+    labels: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    clusters: Sequence[Hashable] | None = None,
+    types: Sequence[str | None] | None = None,
+    folds: int = 10,
+    level: float = 0.95,
+) -> Solvability:
+    """Predict each label from the question's text and see how often that is right.
+
+    A question that can be answered without its picture measures what a model believes about the world, not what it sees. The
+    classifier is a plain one, so the accuracy is a floor: a language model will do better.
+
+    Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
+
+        label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
+
+    Parameters
+    ----------
+    questions, labels
+        (items,)
+    rng
+        Deals the clusters into folds.
+    clusters
+        (items,): pictures. Questions of one picture, or of one pair, stay in one fold, else a question's twin with the opposite
+        label would be learnt. By default every item stands alone.
+    types
+        (items,)
+    folds, level
+        Of the cross-validation and of the intervals.
+
+    Returns
+    -------
+    Solvability
+        `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same; `not_informative` when
+        every type has one label only: the baseline is then 1 and the text can add nothing.
+
+    Notes
+    -----
+    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are balanced.
+
+    Examples
+    --------
+    Questions about the sea are always "yes":
+
+    >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat", "tram")]
+    >>> rng = np.random.default_rng(0)
+    >>> found = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)], rng=rng)
+    >>> found.accuracy.value, found.baseline
+    (1.0, 0.5)
+    """
+    if len(questions) != len(labels):
+        raise ValueError(f"{len(questions)} questions have {len(labels)} labels")
+    items = deal(labels, clusters, types, rng, folds)
+    count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
+
+    def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
+        none = Coefficient.absent(status, reason, groups)
+        return Solvability(none, baseline, none, float("nan"), (), count, groups, items.folds, 0, status, reason)
+
+    if count < 20 or groups < 5:
+        return absent("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
+    baseline = majority(items)
+    if len(items.labels) < 2:
+        return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
+    if bool(baseline.all()):
+        return absent("not_informative", "every type has one label only: the type alone gives it", 1.0)
+    item, feature, size = _features(questions)
+    hits = _predict(items, item, feature, size)
+    rows = []
+    for k, name in enumerate(items.kinds):
+        inside = items.kind == k
+        cluster = np.unique(items.cluster[inside], return_inverse=True)[1].astype(np.int64)
+        gain, p = gain_over(hits[inside], baseline[inside], cluster, level)
+        distinct = len(np.unique(items.label[inside]))
+        share = accuracy(hits[inside], cluster, level)
+        rows.append((name, int(inside.sum()), distinct, share, float(baseline[inside].mean()), gain, p))
+    # a type with one label is answered by its name: nothing is tested
+    q = false_discovery_q([p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows])
+    per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
+    gain, p = gain_over(hits, baseline, items.cluster, level)
+    share = accuracy(hits, items.cluster, level)
+    return Solvability(share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size)
+
+
+def _features(questions: Sequence[str]) -> tuple[Numbers, Numbers, int]:
+    """Pairs of item and feature number, each feature once an item; how many features there are."""
+    place: dict[str, int] = {}
+    known: dict[str, list[int]] = {}
+    item: list[int] = []
+    feature: list[int] = []
+    for i, text in enumerate(questions):
+        if text not in known:
+            split = words(text)
+            padded = f" {' '.join(split)} "
+            found = {f"w {w}" for w in split} | {f"w {a} {b}" for a, b in pairwise(split)}
+            found |= {padded[j : j + k] for k in (3, 4) for j in range(len(padded) - k + 1)}
+            known[text] = [place.setdefault(f, len(place)) for f in sorted(found)]
+        feature += known[text]
+        item += [i] * len(known[text])
+    return np.array(item, dtype=np.int64), np.array(feature, dtype=np.int64), len(place)
+
+
+def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Hits:
+    """Which items are predicted rightly from the other folds."""
+    hits = np.zeros(len(items.label))
+    count = len(items.labels)
+    for kind in range(len(items.kinds)):
+        member = items.kind == kind
+        chosen = member[item]
+        at, what = item[chosen], np.unique(feature[chosen], return_inverse=True)[1]
+        width = int(what.max(initial=-1)) + 1
+        key = items.label[at] * width + what
+        whole = np.bincount(key, minlength=count * width)
+        for fold in range(items.folds):
+            test_item = member & (items.fold == fold)
+            test = items.fold[at] == fold
+            if not test_item.any():
+                continue
+            seen = (whole - np.bincount(key[test], minlength=count * width)).reshape(count, width)
+            prior = np.bincount(items.label[member & ~test_item], minlength=count)
+            with np.errstate(divide="ignore"):
+                # a label that the type's other folds lack is not predicted
+                score = np.tile(np.log(prior / max(1, prior.sum())), (len(member), 1))
+            weight = np.log((seen + 1) / (seen.sum(axis=1, keepdims=True) + max(1, width)))
+            for k in range(count):
+                score[:, k] += np.bincount(at[test], weights=weight[k][what[test]], minlength=len(member))
+            hits[test_item] = score[test_item].argmax(axis=1) == items.label[test_item]
+    return hits

@@ -1,0 +1,159 @@
+"""Fetching a release: from a copy, from a server, resumed, and what is said when it cannot be had."""
+
+import hashlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import hqm
+from hqm.card import Card
+from hqm.fetch import data_root, fetch
+from hqm.registry import card, cards
+
+BODY = bytes(range(256)) * 4000
+
+
+class FileServer:
+    """Serves one file with ranges; may cut the first connection in the middle."""
+
+    def __init__(self) -> None:
+        self.ranges: list[str] = []
+        self.cut = False
+        app = Starlette(routes=[Route("/file.bin", self.file), Route("/gone", lambda _: Response("", 404))])
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
+        )
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+
+    async def file(self, request: Request) -> Response:
+        wanted = request.headers.get("range", "")
+        self.ranges.append(wanted)
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        part = BODY[start : start + len(BODY) // 2] if self.cut else BODY[start:]
+        self.cut = False
+        return Response(part, 206 if wanted else 200)
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    running = FileServer()
+    yield running
+    running.server.should_exit = True
+    running.thread.join(timeout=10)
+
+
+def one(url: str, **file: Any) -> Card:
+    entry = {"path": "sub/file.bin", "url": url, "sha256": hashlib.sha256(BODY).hexdigest(), "size": len(BODY), **file}
+    data = {"name": "far", "title": "Far", "version": "1", "task": "vqa", "data": {"folder": "far"}}
+    return Card.parse({**data, "source": {"revision": "1", "files": [entry]}}, "test")
+
+
+def test_a_file_is_downloaded_checked_and_not_got_twice(server: FileServer, tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    for state in ("downloaded", "there"):
+        (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a))
+        assert got.state == state
+        assert got.path.read_bytes() == BODY
+    assert seen[-1] == ("sub/file.bin", len(BODY), len(BODY))
+    assert len(server.ranges) == 1
+
+
+def test_an_interrupted_download_goes_on(server: FileServer, tmp_path: Path) -> None:
+    server.cut = True
+    (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path)
+    assert (got.state, "ended early" in got.how) == ("missing", True)
+    (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path)
+    assert got.state == "downloaded"
+    assert got.path.read_bytes() == BODY
+    assert server.ranges == ["", f"bytes={len(BODY) // 2}-"]
+
+
+def test_a_wrong_file_is_refused_and_removed(server: FileServer, tmp_path: Path) -> None:
+    with pytest.raises(hqm.DataError, match="checksum"):
+        list(fetch(one(f"{server.url}/file.bin", sha256="0" * 64), tmp_path))
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "sub").mkdir()
+    (tmp_path / "copy" / "sub" / "file.bin").write_bytes(b"other")
+    with pytest.raises(hqm.DataError, match="checksum"):
+        list(fetch(one(""), tmp_path / "root", source=tmp_path / "copy"))
+
+
+def test_without_the_network_the_address_and_the_place_are_said(server: FileServer, tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/file.bin"
+    for address in (url, f"{server.url}/gone"):
+        (got,) = fetch(one(address), tmp_path)
+        assert got.state == "missing"
+        assert address in got.how
+        assert str(tmp_path / "far" / "sub" / "file.bin") in got.how
+    (got,) = fetch(one("", how="Sign the form."), tmp_path)
+    assert (got.state, got.how) == ("missing", "Sign the form.")
+
+
+def test_a_path_may_not_leave_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(hqm.ImageError):
+        list(fetch(one("", path="../out.bin"), tmp_path))
+
+
+@pytest.mark.parametrize("name", [name for name in hqm.names() if card(name).data.folder])
+def test_every_release_is_taken_from_a_copy_and_loads(name: str, data: Path, tmp_path: Path) -> None:
+    found = list(fetch(card(name), tmp_path, source=data))
+    assert found, f"the card of {name} names no files"
+    assert {got.state for got in found if not got.optional} <= {"copied"}
+    again = list(fetch(card(name), tmp_path, source=data))
+    assert {got.state for got in again} <= {"there", "missing"}
+    assert hqm.load(name, data=tmp_path).original.digest == hqm.load(name, data=data).original.digest
+    source = card(name).source
+    assert source.revision
+    assert source.images
+    for file in source.files:
+        assert file.sha256
+        assert file.size
+        assert file.url.startswith("https://") or file.how, file.path
+
+
+def test_the_command_says_what_is_missing(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    from hqm.cli import main
+
+    def run(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["hqm", *map(str, arguments)])
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0), capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    status, out = run("fetch", "pope", "--data", tmp_path, "--from", data, "--json")
+    assert status == 0
+    (found,) = json.loads(out)
+    assert {file["state"] for file in found["fetched"]} == {"copied"}
+    status, out = run("fetch", "amber_d", "--data", tmp_path / "b", "--from", tmp_path)
+    assert status == 1
+    assert "missing" in out
+    assert "https://github.com/junyangwang0410/AMBER" in out
+    assert run("fetch", "shapes", "--data", tmp_path)[0] == 0
+
+
+def test_the_data_root_is_the_variable_or_a_folder_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HQM_DATA", raising=False)
+    assert data_root(None) == Path("data")
+    monkeypatch.setenv("HQM_DATA", str(tmp_path))
+    assert data_root(None) == tmp_path
+    assert [found.name for found in cards(["all"])] == list(hqm.names())

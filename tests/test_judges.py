@@ -1,0 +1,328 @@
+"""Judges: procedures are asked through a real server, every reply is stored, and judging again costs only what is new."""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm.cli import main
+from hqm.judges.panel import parse_judge, parse_roles
+from hqm.judges.replies import played_back
+from tests.judge_server import JudgeServer
+
+Run = Callable[..., tuple[int, str, str]]
+
+MODULE = '''
+"""Answers are split into facts by one model and each fact is checked by another, which sees the picture."""
+import asyncio
+import re
+from hqm import Benchmark, Metric, Verdict, mean_of
+
+CARD = {
+    "name": "facts", "title": "Facts", "version": "1", "task": "vqa", "types": ["existence"],
+    "data": {"items": "items.jsonl", "images": "images"}, "scoring": {"audited": ["faithful_facts"]},
+}
+
+class Facts(Benchmark):
+    """Share of facts that the picture bears out."""
+
+    metrics = (Metric("faithful_facts", mean_of("right", "facts"), about="Share of right facts."),)
+    roles = ("decomposer", "verifier")
+
+    async def judge(self, item, response, ask):
+        reply = await ask("decomposer", f"List the facts: {response.text}")
+        facts = [line for line in reply.splitlines() if line.strip()]
+        if not facts:
+            return Verdict.unscored("unparsed", "no facts were listed")
+        votes = await asyncio.gather(*(ask("verifier", f"Is it right? {fact}", item.image) for fact in facts))
+        said = [re.match(r"(yes|no)", vote.lower()) for vote in votes]
+        if None in said:
+            return Verdict.unscored("unparsed", "a vote says neither yes nor no")
+        right = sum(match[1] == "yes" for match in said)
+        return Verdict(right / len(facts), {"right": float(right), "facts": float(len(facts))})
+'''
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def go(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return go
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    """A judged benchmark in one file: eight questions about four pictures."""
+    from PIL import Image
+
+    folder = tmp_path / "facts"
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for i in range(8):
+        Image.new("RGB", (4, 4), (60 * (i // 2), 9, 9)).save(folder / "images" / f"{i // 2}.png")
+        rows.append({"id": f"q{i}", "prompt": "What is in the image?", "target": "-", "image": f"{i // 2}.png"})
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "facts.py").write_text(MODULE)
+    return folder / "facts.py"
+
+
+@pytest.fixture
+def answers(tmp_path: Path, facts: Path) -> Path:
+    """Four respondents in two runs; an answer's words are its facts, those that start with x are wrong."""
+    rows = [
+        {
+            "respondent": name, "form": "original", "run": run, "item": f"q{i}",
+            "answer": " ".join(f"{'x' if (i + j + run) % 5 < k else 'a'}{i}{j}" for j in range(4)),
+        }
+        for k, name in enumerate("abcd") for run in (0, 1) for i in range(8)
+    ]  # fmt: skip
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def reply(prompt: str, body: dict[str, object]) -> str:
+    """The scripted judge: lists words, and calls those wrong that start with x."""
+    if prompt.startswith("List the facts:"):
+        return "\n".join(prompt.removeprefix("List the facts:").split()) + "\n"
+    return "No, it is nöt." if prompt.split()[-1].startswith("x") else "Yes ✓"
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    running = JudgeServer(reply)
+    yield running
+    running.stop()
+
+
+def share(rows: list[dict[str, object]], name: str, run: int) -> float:
+    words = [w for r in rows if (r["respondent"], r["run"]) == (name, run) for w in str(r["answer"]).split()]
+    return sum(not w.startswith("x") for w in words) / len(words)
+
+
+def audited(tmp_path: Path) -> dict[str, object]:
+    return json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]  # type: ignore[no-any-return]
+
+
+def test_an_audit_asks_every_role_once_and_scores_from_the_store(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+    command = (*command, "--forms", "original", "--role", f"verifier={server.name('eyes')}")
+    status, _, err = run(*command)
+    assert status == 0, err
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    found = audited(tmp_path)
+    for respondent in found["respondents"]:  # type: ignore[attr-defined]
+        for cell, scores in respondent["cells"].items():
+            here = hqm.Cell.parse(cell)
+            assert here.judge == f"{server.name()}+verifier={server.name('eyes')}"
+            name = respondent["name"].removeprefix("recorded/")
+            assert scores["faithful_facts"] == pytest.approx(share(rows, name, here.run))
+    # equal questions are asked once, whoever's answer they are about; the verifier saw the picture
+    assert len(server.prompts) == len({(b["model"], json.dumps(b["messages"])) for b in server.bodies})
+    assert {b["model"] for b in server.bodies if len(b["messages"][0]["content"]) == 2} == {"eyes"}
+    assert {b["temperature"] for b in server.bodies} == {0.0}
+    # a second audit asks nothing
+    before = len(server.prompts)
+    assert run(*command)[0] == 0
+    assert len(server.prompts) == before
+    # and without the server the same numbers come from the store
+    server.stop()
+    assert run(*command, "--offline")[0] == 0
+    assert audited(tmp_path)["estimates"] == found["estimates"]
+
+
+def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+    seeds: dict[str, set[int]] = {}
+
+    def moody(prompt: str, body: dict[str, object]) -> str:
+        seeds.setdefault(prompt, set()).add(int(str(body["seed"])))
+        said = reply(prompt, body)
+        # the second asking comes with another seed; every seventh vote turns
+        turned = int(str(body["seed"])) % 7 == 0 and said.startswith("Yes")
+        return "No" if turned else said
+
+    server = JudgeServer(moody)
+    try:
+        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        command = (*command, "--forms", "original", "--rejudge", "2")
+        status, _, err = run(*command)
+        assert status == 0, err
+        assert max(map(len, seeds.values())) == 2, "the reference administration was judged twice"
+        found = audited(tmp_path)
+        names = {e["indicator"] for e in found["estimates"]}  # type: ignore[attr-defined]
+        assert "judge_consistency.icc_a1" in names
+        assert "test_retest.icc_a1" in names
+        again = next(e for e in found["estimates"] if e["indicator"] == "judge_consistency.mean_shift")  # type: ignore[attr-defined]
+        assert (again["first"], again["other"]) == (
+            f"form=original|run=0|judge={server.name()}",
+            f"form=original|run=0|judge={server.name()}#1",
+        )
+    finally:
+        server.stop()
+
+
+def test_another_judge_is_compared_with_the_first(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    status, _, err = run(*command, "--judge", server.name(), "--judge", server.name("other"))
+    assert status == 0, err
+    agreed = next(e for e in audited(tmp_path)["estimates"] if e["indicator"] == "judge_agreement.icc_a1")  # type: ignore[attr-defined]
+    assert agreed["value"] == 1.0
+
+
+def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+    """429, 500, a cut connection and a gateway's page are retried; what still fails is unscored and asked again."""
+    fatal = {"on": True}
+
+    def trouble(prompt: str, attempt: int) -> str:
+        key = re.sub(r"\W", "", prompt)
+        kind = ("429", "500", "drop", "", "", "")[sum(map(ord, key)) % 6]
+        if fatal["on"] and prompt.startswith("Is it right?") and prompt.endswith("a01"):
+            return "broken"
+        if fatal["on"] and prompt.startswith("Is it right?") and prompt.endswith("a02"):
+            return "nonsense"
+        return kind if attempt == 1 else ""
+
+    server = JudgeServer(reply, trouble)
+    try:
+        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        command = (*command, "--forms", "original")
+        status, _, err = run(*command)
+        assert status == 1
+        found = audited(tmp_path)
+        states = found["respondents"][0]["states"]  # type: ignore[index]
+        assert sum(by["error"] for by in states.values()) > 0
+        fatal["on"], asked = False, len(server.prompts)
+        status, _, err = run(*command)
+        assert status == 0, err
+        assert 0 < len(server.prompts) - asked <= 4, "only what failed is asked again"
+        states = audited(tmp_path)["respondents"][0]["states"]  # type: ignore[index]
+        assert sum(by["error"] for by in states.values()) == 0
+    finally:
+        server.stop()
+
+
+def test_a_killed_judging_resumes_and_asks_nothing_twice(facts: Path, answers: Path, tmp_path: Path) -> None:
+    """The real process, SIGKILL in the middle, the same command again."""
+    import signal
+    import subprocess
+    import time
+
+    server = JudgeServer(reply, delay=0.05)
+    try:
+        command = [sys.executable, "-m", "hqm.cli", "audit", facts, "--recorded", answers, "--out", tmp_path / "out"]
+        command += ["-q", "--forms", "original", "--judge", f"{server.name()}?concurrency=2"]
+        first = subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while len(server.prompts) < 60 and first.poll() is None:
+            time.sleep(0.02)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        time.sleep(0.2)
+        before = len(server.prompts)
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        distinct = len(set(server.prompts))
+        assert before < distinct, "it was killed in the middle"
+        # replies in flight when it was killed were never stored: at most a batch of one second
+        twice = len(server.prompts) - distinct
+        assert twice < before
+        with hqm.Store(tmp_path / "out" / "store.sqlite", readonly=True) as store:
+            (who,) = [n for n, name, _ in store.respondents() if name.startswith("openai/")]
+            rows = [row for row in store.rows("answers") if row["respondent"] == who]
+            assert len(rows) == len({row["ask"] for row in rows}) >= distinct - 4, "no reply is stored twice"
+    finally:
+        server.stop()
+
+
+def test_an_unreadable_reply_is_unscored_and_kept(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+    server = JudgeServer(lambda p, b: "Perhaps." if p.endswith("a11") else reply(p, b))
+    try:
+        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        assert run(*command, "--forms", "original")[0] == 0
+        states = audited(tmp_path)["respondents"][0]["states"]  # type: ignore[index]
+        assert sum(by["unparsed"] for by in states.values()) > 0
+        with hqm.Store(tmp_path / "out" / "store.sqlite", readonly=True) as store:
+            assert any(row["text"] == "Perhaps." for row in store.rows("answers"))
+    finally:
+        server.stop()
+
+
+def test_a_judged_benchmark_needs_a_judge(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+    status, _, err = run("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    assert status == 2
+    assert "--judge" in err
+    status, _, err = run("audit", facts, "--recorded", answers, "--out", tmp_path / "o", "-q", "--judge", "recorded/x")
+    assert status == 2
+    status, _, err = run("audit", facts, "--recorded", answers, "--judge", "openai/x", "--role", "poet=openai/y")
+    assert status == 2
+    assert "poet" in err
+
+
+def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> None:
+    given = [{"item": "q0", "answer": "a b"}, {"item": "q1", "answer": "c"}, {"item": "q2", "answer": "d"}]
+    replies = [
+        {"item": "q0", "role": "decomposer", "reply": "a\nb"},
+        {"item": "q0", "role": "verifier", "reply": "Yes"},
+        {"item": "q0", "role": "verifier", "reply": "no"},
+        {"item": "q1", "role": "decomposer", "reply": "c"},
+        {"item": "q1", "role": "verifier", "reply": "dunno"},
+    ]
+    labels = "item,label\nq0,0.5\nq1,1\n"
+    for name, rows in (("answers.jsonl", given), ("replies.jsonl", replies)):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "labels.csv").write_text(labels)
+    command = ("score", facts, "--answers", tmp_path / "answers.jsonl", "--json")
+    status, _, err = run(*command)
+    assert status == 2
+    assert "--judgements" in err
+    status, out, err = run(*command, "--judgements", tmp_path / "replies.jsonl", "--criterion", tmp_path / "labels.csv")
+    assert status == 0, err
+    found = json.loads(out)
+    assert found["metrics"] == {"faithful_facts": 0.5}
+    assert found["states"] == {"ok": 1, "unparsed": 1, "error": 1, "missing": 5}
+    assert found["criterion"]["labelled"] == 2
+    assert found["criterion"]["compared"] == 1
+
+
+def test_replies_are_given_in_their_order() -> None:
+    ask = played_back({"judge": ["one", "two"]})
+
+    async def both() -> list[str]:
+        return await asyncio.gather(ask("judge", "a"), ask("judge", "b"))
+
+    assert asyncio.run(both()) == ["one", "two"]
+    with pytest.raises(hqm.NoReply):
+        asyncio.run(ask("judge", "c"))
+
+
+def test_replies_of_unknown_items_and_roles_are_refused(tmp_path: Path, dogs: Path) -> None:
+    form = hqm.load(str(dogs)).original
+    for row in ({"item": "zz", "reply": "x"}, {"item": "q0", "role": "poet", "reply": "x"}, {"item": "q0"}):
+        (tmp_path / "r.jsonl").write_text(json.dumps(row))
+        with pytest.raises(hqm.DataError):
+            hqm.read_replies(tmp_path / "r.jsonl", form)
+
+
+def test_names_of_judges_parse_back() -> None:
+    assert parse_judge("openai/gpt-4o#2") == ("openai/gpt-4o", 2)
+    assert parse_judge("human") == ("human", 0)
+    assert parse_roles(["verifier=hf/x/y@main"]) == {"verifier": "hf/x/y@main"}
+    with pytest.raises(hqm.UsageError):
+        parse_roles(["verifier"])
+    assert hqm.fill("{a} {b}", a="{b}", b=1) == "{b} 1"

@@ -1,0 +1,333 @@
+"""Internal consistency and families of respondents against published values and rival implementations."""
+
+import math
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pingouin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from statsmodels.stats.multitest import multipletests
+
+from hqm import psychometrics as psy
+from hqm.psychometrics.resampling import multiplicities, weighted_correlation
+
+# Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
+BRENNAN_1 = np.array([[int(c) for c in row] for row in """
+101000000000 111001000000 111110000000 110110010000 111110100000
+111011100000 111111100000 111101111100 111111111110 111111111111""".split()], dtype=float)  # fmt: skip
+# covariances of the five agreeableness items (A1 reversed) of 2,709 complete respondents: data set `bfi` of R's psych
+BFI_A = np.array([
+    [1.9728316847, 0.5644871600, 0.4915843463, 0.3098170222, 0.3237103413],
+    [0.5644871600, 1.3839515745, 0.7470138926, 0.5862302910, 0.5755421367],
+    [0.4915843463, 0.7470138926, 1.7018603670, 0.7023032531, 0.8314337896],
+    [0.3098170222, 0.5862302910, 0.7023032531, 2.2095084332, 0.5751548670],
+    [0.3237103413, 0.5755421367, 0.8314337896, 0.5751548670, 1.5916429343]])  # fmt: skip
+# correlations of nine ability tests of 213 people (Thurstone and Thurstone 1941; Bechtoldt 1961): `Thurstone` of psych
+THURSTONE = np.array([
+    [1, .828, .776, .439, .432, .447, .447, .541, .380], [.828, 1, .779, .493, .464, .489, .432, .537, .358],
+    [.776, .779, 1, .460, .425, .443, .401, .534, .359], [.439, .493, .460, 1, .674, .590, .381, .350, .424],
+    [.432, .464, .425, .674, 1, .541, .402, .367, .446], [.447, .489, .443, .590, .541, 1, .288, .320, .325],
+    [.447, .432, .401, .381, .402, .288, 1, .555, .598], [.541, .537, .534, .350, .367, .320, .555, 1, .452],
+    [.380, .358, .359, .424, .446, .325, .598, .452, 1]])  # fmt: skip
+# HQM paper (arXiv 2406.17115) Table 5, hallucination rates by type: attribute, action, counting, environment,
+# comparison, relation, OCR, existence
+TABLE_5 = np.array([
+    [.708, .502, .794, .882, .766, .752, .774, .802], [.602, .406, .802, .838, .700, .718, .738, .758],
+    [.466, .304, .506, .648, .602, .626, .732, .468], [.216, .246, .310, .620, .560, .584, .652, .568],
+    [.240, .244, .326, .494, .496, .580, .620, .432], [.180, .146, .352, .468, .504, .560, .612, .382],
+    [.230, .174, .294, .490, .440, .426, .628, .388], [.226, .300, .326, .682, .578, .560, .640, .714],
+    [.208, .212, .346, .264, .262, .358, .306, .508], [.212, .252, .390, .298, .306, .416, .406, .656],
+    [.464, .446, .718, .540, .538, .642, .724, .822], [.424, .354, .550, .564, .542, .634, .742, .746],
+    [.468, .442, .516, .582, .618, .668, .782, .726], [.328, .368, .464, .564, .388, .566, .750, .836],
+    [.288, .324, .352, .544, .522, .528, .708, .666], [.446, .332, .520, .640, .530, .598, .630, .716],
+    [.098, .192, .174, .128, .288, .312, .278, .446], [.420, .356, .502, .476, .624, .714, .724, .790],
+    [.148, .212, .182, .238, .422, .446, .576, .504], [.166, .146, .238, .118, .236, .266, .240, .612],
+    [.146, .084, .166, .062, .212, .258, .222, .244]])  # fmt: skip
+TABLE_5_FAMILY = (
+    "blip2 blip2 blip2 instructblip instructblip instructblip instructblip internlm llava llava minigpt4 minigpt4 "
+    "minigpt4 minigpt-v2 minigpt-v2 otter qwen shikra shikra gemini gpt"
+).split()
+
+
+def with_covariance(covariance: np.ndarray, n: int) -> np.ndarray:
+    """Scores of n respondents whose sample covariances are exactly these."""
+    x = np.random.default_rng(0).normal(size=(n, len(covariance)))
+    x -= x.mean(axis=0)
+    own = np.linalg.cholesky(np.cov(x.T))
+    return x @ np.linalg.inv(own).T @ np.linalg.cholesky(covariance).T
+
+
+@pytest.fixture
+def lsat(data: Path) -> dict[str, np.ndarray]:
+    return {n: np.loadtxt(data / "psychometrics" / f"{n}.csv", delimiter=",", skiprows=1) for n in ("lsat6", "lsat7")}
+
+
+def test_alpha_of_brennans_first_data_set() -> None:
+    found = psy.cronbach_alpha(BRENNAN_1)
+    # Brennan 2001 prints .844; R's psych, which drops the item everybody passed, gives .8515
+    assert found.coefficient.value == pytest.approx(0.844495, abs=5e-7)
+    assert (found.coefficient.low, found.coefficient.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
+    assert found.varying.value == pytest.approx(0.8515, abs=5e-5)
+    assert (found.k, found.k_varying) == (12, 11)
+    assert found.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
+    assert psy.kr21(BRENNAN_1).value == pytest.approx(0.761129, abs=5e-7)
+    assert psy.lambda2(BRENNAN_1).value == pytest.approx(0.878084, abs=5e-7)
+
+
+def test_bonetts_interval() -> None:
+    """Bonett 2002, equation 6, worked by hand for alpha .844495, k = 12, M = 10."""
+    found = psy.cronbach_alpha(BRENNAN_1).bonett
+    assert found is not None
+    half = 1.959964 * math.sqrt(2 * 12 / (11 * 8))
+    assert (found.low, found.high) == pytest.approx(
+        (1 - 0.155505 * math.exp(half), 1 - 0.155505 * math.exp(-half)), abs=1e-5
+    )
+
+
+@pytest.mark.data
+def test_alpha_of_the_law_school_tests(lsat: dict[str, np.ndarray]) -> None:
+    """LSAT sections 6 and 7 (Bock and Lieberman 1970; R's psych::alpha)."""
+    assert psy.cronbach_alpha(lsat["lsat7"]).coefficient.value == pytest.approx(0.453409, abs=5e-7)
+    assert psy.cronbach_alpha(lsat["lsat6"]).coefficient.value == pytest.approx(0.294997, abs=5e-7)
+
+
+def test_the_agreeableness_items() -> None:
+    """R's psych: alpha(), guttman() and omega(nfactors = 1) of bfi[1:5]."""
+    x = with_covariance(BFI_A, 2709)
+    assert psy.cronbach_alpha(x).coefficient.value == pytest.approx(0.703756, abs=5e-7)
+    assert psy.lambda6(x).value == pytest.approx(0.683170, abs=5e-7)
+    assert psy.omega_t(x).value == pytest.approx(0.724664, abs=5e-7)
+
+
+def test_omega_of_thurstones_tests() -> None:
+    assert psy.omega_t(with_covariance(THURSTONE, 213)).value == pytest.approx(0.891455, abs=5e-7)
+
+
+def test_split_halves_of_the_hqm_paper() -> None:
+    found = psy.split_half(TABLE_5, np.random.default_rng(0))
+    assert (found.splits, found.exhaustive, found.undefined) == (35, True, 0)
+    assert (found.mean, found.minimum, found.maximum) == pytest.approx((0.9654, 0.8923, 0.9896), abs=5e-5)
+
+
+def test_families_of_the_hqm_paper() -> None:
+    """21 checkpoints of 11 families count as about ten."""
+    overall = TABLE_5.mean(axis=1)
+    found = psy.family_dependence(overall, TABLE_5_FAMILY)
+    assert found.icc.value == pytest.approx(0.762, abs=5e-4)
+    assert found.n_eff == pytest.approx(10.06, abs=0.01)
+    assert (found.n, found.families, found.flags) == (21, 11, ("FAMILY_DEPENDENCE",))
+
+
+def test_the_range_of_the_hqm_paper() -> None:
+    """Alpha over the types is .961 for all 21 models and .842 among the best eight."""
+    found = psy.range_restriction(
+        TABLE_5.mean(axis=1),
+        lambda i: psy.cronbach_alpha(TABLE_5[i]).coefficient.value,
+        top=8,
+        higher_is_better=False,
+    )
+    assert (found.unadjusted, found.observed) == pytest.approx((0.961, 0.842), abs=5e-4)
+    assert found.flags == ("RANGE_INFLATED",)
+    assert found.expected == pytest.approx(1 - (1 - found.unadjusted) / found.u**2)
+
+
+def test_leave_one_out_finds_the_outlier() -> None:
+    rng = np.random.default_rng(1)
+    x, y = np.append(rng.normal(size=15), 12), np.append(rng.normal(size=15), 12)
+    found = psy.leave_one_out(lambda i: psy.pearson(x[i], y[i]).value, 16, scores=x)
+    assert (found.strongest, found.flags) == (15, ("DOMINANT_MODEL",))
+    assert found.without[15] == pytest.approx(np.corrcoef(x[:15], y[:15])[0, 1])
+    assert found.low == min(found.without)
+    line = np.arange(16.0)
+    bent = line + 3 * np.sin(line)
+    calm = psy.leave_one_out(lambda i: psy.pearson(line[i], bent[i]).value, 16, scores=line)
+    assert calm.flags == ()
+
+
+tables = arrays(float, st.tuples(st.integers(5, 12), st.integers(3, 6)), elements=st.floats(0, 1, width=16))
+
+
+@given(tables)
+@settings(max_examples=60, deadline=None)
+def test_alpha_against_pingouin_and_item_rest_against_loops(x: np.ndarray) -> None:
+    found = psy.cronbach_alpha(x).coefficient
+    if found.status != "ok" or np.ptp(x.sum(axis=1)) < 0.05:
+        return
+    import pandas as pd
+
+    value, _ = pingouin.cronbach_alpha(pd.DataFrame(x))
+    assert found.value == pytest.approx(float(value), abs=1e-9)
+    rest = psy.item_rest(x)
+    if rest.status != "ok":
+        return
+    for i, r in enumerate(rest.value):
+        others = np.delete(x, i, axis=1).sum(axis=1)
+        if math.isnan(r) or min(np.ptp(others), np.ptp(x[:, i])) < 1e-2:
+            continue
+        rival = psy.pearson(x[:, i], others)
+        assert r == pytest.approx(rival.value, abs=1e-7)
+        if abs(r) < 0.99:
+            assert (rest.low[i], rest.high[i]) == pytest.approx((rival.low, rival.high), abs=1e-6)
+            from scipy.stats import pearsonr
+
+            assert rest.p[i] == pytest.approx(pearsonr(x[:, i], others).pvalue, abs=1e-6)
+
+
+@given(tables, st.randoms(use_true_random=False), st.floats(0.1, 4), st.floats(-2, 2))
+@settings(max_examples=40, deadline=None)
+def test_order_shift_and_scale_do_not_matter(x: np.ndarray, random: object, scale: float, shift: float) -> None:
+    if np.ptp(x.sum(axis=1)) < 0.05 or (np.ptp(x, axis=0) < 1e-2).any() or len(x) <= x.shape[1] + 1:
+        return
+    rows, columns = list(range(len(x))), list(range(x.shape[1]))
+    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(columns)  # type: ignore[attr-defined]
+    moved = scale * x[rows][:, columns] + shift
+    for function in (lambda y: psy.cronbach_alpha(y).coefficient, psy.lambda2, psy.lambda6):
+        one, other = function(x), function(moved)
+        if one.status == other.status == "ok" and abs(one.value) < 50:
+            assert other.value == pytest.approx(one.value, abs=1e-5)
+    assert psy.lambda2(x).value >= psy.cronbach_alpha(x).coefficient.value - 1e-9
+
+
+def test_missing_scores_leave_out_the_respondent_or_the_item() -> None:
+    x = np.vstack([BRENNAN_1, np.full(12, np.nan)])
+    assert psy.cronbach_alpha(x).coefficient.value == pytest.approx(0.844495, abs=5e-7)
+    y = BRENNAN_1.copy()
+    y[3, 4] = np.nan
+    assert (psy.cronbach_alpha(y).n, psy.cronbach_alpha(y, drop="items").k) == (9, 11)
+
+
+def test_adjusted_p_values_against_statsmodels() -> None:
+    p = np.random.default_rng(2).uniform(size=40) ** 2
+    assert psy.benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
+    assert psy.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    with_gap = np.append(p, np.nan)
+    assert psy.holm(with_gap)[:-1] == pytest.approx(psy.holm(p))
+    assert math.isnan(psy.benjamini_hochberg(with_gap)[-1])
+
+
+def test_minres_against_a_search() -> None:
+    from scipy.optimize import least_squares
+
+    r = np.corrcoef(np.random.default_rng(3).normal(size=(60, 6)).T + np.random.default_rng(4).normal(size=60))
+    upper = np.triu_indices(6, 1)
+    rival = least_squares(lambda v: (np.outer(v, v) - r)[upper], np.full(6, 0.5), xtol=1e-14, ftol=1e-14).x
+    assert psy.minres_loadings(r) == pytest.approx(rival, abs=1e-6)
+
+
+def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
+    rng = np.random.default_rng(5)
+    two = rng.normal(size=(60, 2))
+    x = np.repeat(two, 5, axis=1) + rng.normal(size=(60, 10))
+    strata = ["a"] * 5 + ["b"] * 5
+    parts = [x[:, :5], x[:, 5:]]
+    error = sum(p.sum(1).var(ddof=1) * (1 - psy.cronbach_alpha(p).coefficient.value) for p in parts)
+    found = psy.stratified_alpha(x, strata, np.random.default_rng(6))
+    assert found.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
+    assert found.low < found.value < found.high
+    assert found.value > psy.cronbach_alpha(x).coefficient.value + 0.02, "alpha takes the kinds' difference for error"
+    # true reliability of the total: var of 5a + 5b over that plus ten unit errors
+    assert found.value == pytest.approx(50 / 60, abs=0.06)
+    assert not psy.split_half(np.hstack([x, x]), np.random.default_rng(7)).exhaustive
+
+
+def test_all_halves_against_a_loop() -> None:
+    x = np.random.default_rng(8).normal(size=(9, 5)) + np.random.default_rng(9).normal(size=(9, 1))
+    values = []
+    for half in combinations(range(5), 2):
+        r = np.corrcoef(x[:, half].sum(1), np.delete(x, half, axis=1).sum(1))[0, 1]
+        values.append(2 * r / (1 + r))
+    found = psy.split_half(x, np.random.default_rng(0))
+    assert (found.splits, found.mean, found.minimum) == pytest.approx((10, np.mean(values), min(values)))
+
+
+def test_a_family_is_drawn_as_a_whole() -> None:
+    weights = multiplicities(4, np.random.default_rng(0), 200, ["a", "a", "b", "c"])
+    assert (weights[:, 0] == weights[:, 1]).all()
+    assert weights.mean(axis=0) == pytest.approx(1, abs=0.15)
+    x, y = np.arange(6.0), np.array([1.0, 0, 3, 2, 5, 4])
+    drawn = multiplicities(6, np.random.default_rng(1), 20)
+    for row, r in zip(drawn, weighted_correlation(drawn, x, y), strict=True):
+        index = np.repeat(np.arange(6), row.astype(int))
+        assert math.isnan(r) if len(set(index)) < 2 else r == pytest.approx(np.corrcoef(x[index], y[index])[0, 1])
+
+
+ABSENT = {
+    "insufficient": [np.empty((0, 5)), np.empty((5, 0)), np.eye(2), np.ones((6, 1)), np.full((5, 4), np.nan)],
+    "degenerate": [np.ones((6, 4)), np.zeros((6, 4)), np.tile([1.0, 0, 1], (7, 1)), np.full((5, 3), 0.1)],
+}
+
+
+@pytest.mark.parametrize(("status", "x"), [(s, x) for s, many in ABSENT.items() for x in many], ids=repr)
+def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x, rng)]
+        found += [psy.stratified_alpha(x, ["a"] * x.shape[1], rng), psy.lambda6(x, rng), psy.omega_t(x, rng)]
+        others = [psy.split_half(x, rng), psy.item_rest(x)]
+    assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in found), found
+    assert {c.status for c in found[:4]} == {status}
+    assert {c.status for c in others} == {status}
+
+
+def test_borderline_inputs_raise_no_warning() -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert psy.omega_t(BRENNAN_1).status == psy.lambda6(BRENNAN_1).status == "not_applicable"
+        assert psy.omega_t(np.random.default_rng(0).normal(size=(9, 2))).status == "insufficient"
+        assert psy.kr21([[0.5, 1], [1, 0], [1, 1]]).status == "not_applicable"
+        three = psy.cronbach_alpha([[1, 2], [2, 1], [3, 3]])
+        assert (three.coefficient.status, three.bonett) == ("ok", None)
+        assert math.isnan(three.coefficient.low)
+        same = psy.cronbach_alpha(np.tile(np.arange(6.0)[:, None], (1, 3)))
+        assert same.coefficient.value == same.coefficient.high == pytest.approx(1)
+        assert same.coefficient.flags == ("REDUNDANT",)
+        opposed = np.array([[1.0, 0], [0, 1], [1, 0], [0, 1.001]])
+        assert psy.cronbach_alpha(opposed).coefficient.value < 0, "a negative alpha is printed, not cut"
+        assert psy.split_half([[1.0, 0], [0, 1.1], [1, 0]], rng).status in ("ok", "degenerate")
+        assert psy.stratified_alpha(np.eye(4), ["a", "a", "a", "b"]).status == "insufficient"
+        assert psy.item_rest([[1, 0, 1], [1, 1, 1], [1, 0, 0], [1, 1, 1]]).undefined == 1
+        twins = rng.normal(size=(12, 3))[:, [0, 1, 2, 2]]
+        assert psy.lambda6(twins).status == "degenerate"
+        assert psy.family_dependence([1, 2, 3], list("abc")).icc.status == "not_applicable"
+        assert psy.family_dependence([1, 2, 3], list("abc")).n_eff == 3
+        assert psy.family_dependence([1, 2, 3], list("aaa")).icc.status == "insufficient"
+        assert psy.family_dependence([1, 1, 1], list("aab")).icc.status == "degenerate"
+        assert psy.family_dependence([1, 1, 2], list("aab")).icc.value == 1
+        assert psy.range_restriction([1, 2, 3]).status == "insufficient"
+        assert psy.range_restriction([1, 2, 3, 5, 5, 5]).status == "degenerate"
+        assert psy.leave_one_out(lambda i: 0.0, 3).status == "insufficient"
+        assert psy.leave_one_out(lambda i: math.nan, 5).status == "degenerate"
+        assert psy.leave_one_out(lambda i: 1.0, 5, scores=[1, 1, 1, 1, 1]).flags == ()
+
+
+def test_shapes_are_checked() -> None:
+    for function in (psy.cronbach_alpha, psy.kr21, psy.lambda2, psy.item_rest):
+        with pytest.raises(ValueError, match="respondents, items"):
+            function([1, 2, 3])
+    with pytest.raises(ValueError, match="stratum"):
+        psy.stratified_alpha(np.eye(4), ["a"])
+    with pytest.raises(ValueError, match="family"):
+        psy.family_dependence([1, 2], ["a"])
+    with pytest.raises(ValueError, match="family"):
+        psy.lambda2(BRENNAN_1, families=["a"])
+
+
+def test_alpha_recovers_the_planted_reliability() -> None:
+    rng, k = np.random.default_rng(10), 40
+    truth = 1 / (1 + 4 / k)
+    reached, covered = [], 0
+    for _ in range(300):
+        x = rng.normal(size=(20, 1)) + 2 * rng.normal(size=(20, k))
+        found = psy.cronbach_alpha(x).coefficient
+        reached.append(found.value)
+        covered += found.low <= truth <= found.high
+    assert np.mean(reached) == pytest.approx(truth, abs=0.02)
+    assert covered / 300 > 0.92

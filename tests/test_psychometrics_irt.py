@@ -1,0 +1,296 @@
+"""Item response models against published fits and an independent likelihood; the gates; planted misfit."""
+
+import math
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from hqm import psychometrics as psy
+
+
+def simulate(seed: int, respondents: int, items: int, spread: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    theta, a, d = rng.normal(size=(respondents, 1)), np.exp(spread * rng.normal(size=items)), rng.normal(size=items)
+    return (rng.random((respondents, items)) < 1 / (1 + np.exp(-(theta * a + d)))).astype(float), a, d
+
+
+def lsat(data: Path, number: int) -> np.ndarray:
+    return np.loadtxt(data / "psychometrics" / f"lsat{number}.csv", delimiter=",", skiprows=1)
+
+
+# Bock and Lieberman 1970, Psychometrika 35:179-197, sections 6 and 7 of the LSAT; fits as R's mirt prints them
+PUBLISHED = [
+    (7, "2pl", [0.988, 1.081, 1.707, 0.765, 0.736], [1.856, 0.808, 1.805, 0.486, 1.854], -2658.805),
+    (6, "2pl", [0.826, 0.723, 0.891, 0.688, 0.657], [2.773, 0.990, 0.249, 1.285, 2.053], -2466.653),
+    (6, "rasch", [0.7552] * 5, [2.730, 0.999, 0.240, 1.306, 2.099], -2466.938),
+    (7, "rasch", [1.011] * 5, [1.868, 0.791, 1.461, 0.521, 1.993], -2664.901),
+]
+
+
+@pytest.mark.parametrize(("number", "model", "slope", "intercept", "likelihood"), PUBLISHED)
+def test_the_lsat(
+    data: Path, number: int, model: str, slope: list[float], intercept: list[float], likelihood: float
+) -> None:
+    found = psy.item_response(lsat(data, number), model=model)  # type: ignore[arg-type]
+    assert found.status == "ok"
+    assert found.flags == ()
+    assert found.slope == pytest.approx(slope, abs=1e-3)
+    assert found.intercept == pytest.approx(intercept, abs=1.5e-3)
+    assert found.log_likelihood == pytest.approx(likelihood, abs=1e-3)
+
+
+def test_auto_chooses_free_slopes_for_a_thousand(data: Path) -> None:
+    assert psy.item_response(lsat(data, 7)).model == "2pl"
+
+
+def likelihood(parameters: np.ndarray, x: np.ndarray) -> float:
+    """Minus the marginal log likelihood of a 2PL, by scipy's quadrature rule with 80 points."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    items = x.shape[1]
+    z = nodes[:, None] * parameters[:items] + parameters[items:]
+    log = x @ z.T - np.logaddexp(0, z).sum(1)
+    return -float(np.log(np.exp(log) @ (weights / weights.sum())).sum())
+
+
+def test_parameters_and_errors_against_a_direct_maximisation(data: Path) -> None:
+    x = lsat(data, 7)
+    found = psy.item_response(x)
+    start = np.array([*found.slope, *found.intercept])
+    best = optimize.minimize(likelihood, np.concatenate([np.ones(5), np.zeros(5)]), args=(x,), method="BFGS")
+    assert start == pytest.approx(best.x, abs=3e-3)
+    step, eye = 1e-3, np.eye(10)
+    hessian = np.array(
+        [
+            [
+                sum(
+                    s * t * likelihood(best.x + step * (s * eye[i] + t * eye[j]), x) for s in (1, -1) for t in (1, -1)
+                ) / (4 * step**2)
+                for j in range(10)
+            ]
+            for i in range(10)
+        ]
+    )  # fmt: skip
+    expected = np.sqrt(np.diag(np.linalg.inv(hessian)))
+    assert [*found.se_slope, *found.se_intercept] == pytest.approx(expected, rel=0.12)
+
+
+def test_many_items_use_the_respondents_own_points_and_agree_with_the_grid() -> None:
+    """12 respondents and 170 items are fitted on own points; the direct likelihood cannot be improved."""
+    from hqm.psychometrics.marginal import fit
+
+    x, _, _ = simulate(3, 12, 170)
+    x = x[:, (x.sum(0) > 0) & (x.sum(0) < 12)]
+    own = fit(x, np.ones(12), priors=True)
+    doubled = fit(np.repeat(x, 2, axis=0), np.ones(24), priors=True)
+    assert len(x) * 9 < 11 * math.sqrt(x.shape[1]) <= 24 * 9, "one on own points, the other on the grid"
+    again = fit(x, np.full(12, 2.0), priors=True)
+    assert again.slope == pytest.approx(doubled.slope, abs=2e-3)
+    assert again.intercept == pytest.approx(doubled.intercept, abs=2e-3)
+    assert again.log_likelihood == pytest.approx(doubled.log_likelihood, abs=0.05)
+    assert own.converged
+
+
+def test_true_parameters_come_back() -> None:
+    x, a, d = simulate(4, 2000, 30)
+    found = psy.item_response(x)
+    assert np.corrcoef(found.slope, a)[0, 1] > 0.97
+    z = (np.array(found.intercept) - d) / np.array(found.se_intercept)
+    assert np.abs(z).mean() == pytest.approx(math.sqrt(2 / math.pi), abs=0.35)
+    ability = found.abilities(x)
+    assert np.mean(ability.se) < 0.6
+
+
+def test_standard_errors_of_many_items_cover() -> None:
+    """40 respondents, 150 items of equal slope: 95% intervals of the difficulties cover."""
+    rng = np.random.default_rng(5)
+    inside = []
+    for _ in range(8):
+        theta, b = rng.normal(size=(40, 1)), rng.normal(size=150)
+        theta -= theta.mean()
+        x = (rng.random((40, 150)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)
+        found = psy.rasch(x)
+        known = np.array([item.status == "ok" for item in found.items])
+        estimate = np.array([item.difficulty for item in found.items])[known]
+        error = np.array([item.se for item in found.items])[known]
+        truth = b[known] - b[known].mean()
+        inside.append((np.abs(estimate - truth) < 1.96 * error).mean())
+    assert 0.91 < np.mean(inside) < 0.99
+
+
+def test_missing_answers_are_left_out(data: Path) -> None:
+    x = lsat(data, 7)
+    holes = x.copy()
+    holes[np.random.default_rng(6).random(x.shape) < 0.2] = math.nan
+    whole, part = psy.item_response(x), psy.item_response(holes)
+    assert part.intercept == pytest.approx(whole.intercept, abs=0.25)
+    assert sum(part.se_intercept) > sum(whole.se_intercept)
+
+
+@given(st.permutations(range(8)))
+@settings(max_examples=10, deadline=None)
+def test_the_order_of_items_does_not_matter(order: list[int]) -> None:
+    x, _, _ = simulate(7, 250, 8)
+    one, two = psy.item_response(x), psy.item_response(x[:, order])
+    assert two.intercept == pytest.approx([one.intercept[i] for i in order], abs=1e-3)
+    assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-4)
+
+
+def test_a_reversed_item_has_a_negative_slope() -> None:
+    x, _, _ = simulate(8, 400, 12, 0.2)
+    x[:, 5] = 1 - x[:, 5]
+    found = psy.item_response(x)
+    assert [i for i, a in enumerate(found.slope) if a < 0] == [5]
+
+
+def test_abilities_are_posterior_modes_and_information_adds_up() -> None:
+    x, _, _ = simulate(9, 300, 40)
+    found = psy.item_response(x)
+    ability = found.abilities(x[:5])
+    a, d = np.array(found.slope), np.array(found.intercept)
+    for m in range(5):
+        best = optimize.minimize_scalar(
+            lambda t, row=x[m]: -float((row * (t * a + d) - np.logaddexp(0, t * a + d)).sum() - t * t / 2)
+        )
+        assert ability.theta[m] == pytest.approx(best.x, abs=1e-5)
+        information = float(found.information(ability.theta[m]).sum())
+        assert ability.se[m] == pytest.approx(1 / math.sqrt(information + 1), abs=1e-9)
+    # by hand: a = 2, P = .5 gives 1
+    hand = psy.ItemResponseModel("2pl", (2.0,), (0.0,), (0.0,))
+    assert hand.information(0.0)[0, 0] == 1.0
+    with pytest.raises(ValueError, match="40 items"):
+        found.abilities(x[:, :3])
+
+
+def test_the_gates() -> None:
+    x, _, _ = simulate(10, 250, 6)
+    assert psy.item_response(x[:29]).status == "insufficient"
+    assert psy.item_response(x[:29], model="2pl with priors").status == "insufficient"
+    assert psy.item_response(x[:199], model="2pl").status == "insufficient"
+    assert psy.item_response(x, n_eff=25).status == "insufficient"
+    assert psy.item_response(x[:60]).model == "rasch"
+    assert psy.item_response(x[:60], model="2pl with priors").flags == ("FEW_RESPONDENTS",)
+    assert psy.item_response(x[:20], gate=False).flags == ("NOT_IDENTIFIED",)
+    assert psy.item_response(x).model == "2pl"
+
+
+def test_twenty_respondents_and_four_thousand_items_take_a_second() -> None:
+    x, a, _ = simulate(11, 20, 4000)
+    began = time.process_time()
+    found = psy.item_response(x, model="2pl with priors", gate=False)
+    assert time.process_time() - began < 6, "about 0.4 s on one core"
+    assert "NOT_CONVERGED" not in found.flags
+    known = np.isfinite(found.slope)
+    assert found.left_out == tuple(np.flatnonzero(~known).tolist())
+    # why 20 respondents are too few: the slopes are hardly told apart
+    assert np.corrcoef(np.array(found.slope)[known], a[known])[0, 1] < 0.7
+
+
+def test_rasch_difficulties_of_the_lsat(data: Path) -> None:
+    """LSAT 6: the common-slope intercepts of R's ltm (2.730, .999, .240, 1.306, 2.099), turned round and centred."""
+    found = psy.rasch(lsat(data, 6))
+    intercepts = np.array([2.730, 0.999, 0.240, 1.306, 2.099])
+    assert [item.difficulty for item in found.items] == pytest.approx(intercepts.mean() - intercepts, abs=2e-3)
+    assert found.sigma == pytest.approx(0.7552, abs=5e-4)
+
+
+def test_warm_estimates_solve_their_equation() -> None:
+    x, _, _ = simulate(12, 60, 15, 0.0)
+    x[0], x[1] = 1, 0
+    found = psy.rasch(x)
+    b = np.array([item.difficulty for item in found.items])
+    for m in (0, 1, 2, 30):
+        p = 1 / (1 + np.exp(-(found.ability[m] - b)))
+        w = p * (1 - p)
+        assert x[m].sum() - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum()) == pytest.approx(0, abs=1e-6)
+        assert found.ability_se[m] == pytest.approx(1 / math.sqrt(w.sum()), rel=1e-6)
+    assert 0 < found.separation < 1
+
+
+def test_fit_statistics_against_a_loop() -> None:
+    x, _, _ = simulate(13, 50, 10)
+    x[3, 2] = math.nan
+    found = psy.rasch(x)
+    b, theta = [item.difficulty for item in found.items], found.ability
+    for i, item in enumerate(found.items):
+        z, w, r = [], [], []
+        for m in range(50):
+            if not math.isnan(x[m, i]):
+                p = 1 / (1 + math.exp(-(theta[m] - b[i])))
+                z.append((x[m, i] - p) ** 2 / (p * (1 - p)))
+                w.append(p * (1 - p))
+                r.append((x[m, i] - p) ** 2)
+        assert item.outfit == pytest.approx(sum(z) / len(z), rel=1e-9)
+        assert item.infit == pytest.approx(sum(r) / sum(w), rel=1e-9)
+
+
+def test_misfit_is_found_and_not_invented() -> None:
+    accused = 0
+    for seed in range(6):
+        rng = np.random.default_rng(100 + seed)
+        theta, b = rng.normal(size=(150, 1)), rng.normal(size=60)
+        x = (rng.random((150, 60)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)
+        accused += sum(item.misfit for item in psy.rasch(x).items)
+    assert accused <= 3
+    x[:, 9] = 1 - (rng.random(150) < stats.norm.cdf(2 * theta[:, 0]))
+    found = psy.rasch(x)
+    assert found.items[9].misfit
+    assert found.items[9].outfit > 1.3
+
+
+@pytest.mark.parametrize("model", ["rasch", "2pl"])
+def test_answers_without_noise_have_no_finite_slope(model: str) -> None:
+    """A perfect Guttman scale: each item is a step."""
+    x = (np.arange(250)[:, None] > np.linspace(0, 249, 8)[1:-1]).astype(float)
+    found = psy.item_response(x, model=model)  # type: ignore[arg-type]
+    assert found.status == "ok"
+    assert "UNBOUNDED" in found.flags
+    assert list(found.difficulty) == sorted(found.difficulty)
+
+
+@given(st.integers(0, 10**6), st.integers(30, 60), st.integers(3, 6), st.floats(0, 0.6), st.floats(0.02, 0.98))
+@settings(max_examples=25, deadline=None)
+def test_noise_is_fitted_without_a_warning(seed: int, n: int, items: int, holes: float, rate: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = (rng.random((n, items)) < rate).astype(float)
+    x[rng.random((n, items)) < holes] = math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model in ("rasch", "2pl with priors"):
+            found = psy.item_response(x, model=model)  # type: ignore[arg-type]
+            assert found.reason if found.status != "ok" else np.isfinite(np.delete(found.slope, found.left_out)).all()
+            found.abilities(x)
+        psy.rasch(x)
+
+
+def test_models_that_do_not_exist_say_why() -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert psy.item_response(np.zeros((0, 4))).status == "insufficient"
+        assert psy.item_response(np.zeros((50, 0))).status == "insufficient"
+        assert psy.item_response(np.ones((50, 4))).status == "degenerate"
+        assert psy.item_response(np.full((50, 4), 0.5)).status == "not_applicable"
+        assert psy.item_response(np.full((50, 4), math.nan)).status == "insufficient"
+        assert psy.item_response(np.tile([1.0, 0, 1, 0], (50, 1))).status == "degenerate"
+        same = psy.item_response(np.array([[1.0, 0, 0, 1], [0, 1, 1, 0]] * 30))
+        assert same.reason == "the respondents do not differ"
+        nothing = psy.rasch((rng.random((60, 12)) < 0.5).astype(float))
+        assert nothing.status in ("ok", "degenerate")
+        assert psy.rasch(np.ones((50, 4))).status == "degenerate"
+        x, _, _ = simulate(1, 60, 8)
+        x[:, 2] = 1
+        found = psy.rasch(x)
+        assert found.items[2].status == "degenerate"
+        assert found.items[2].reason
+        x[0] = math.nan
+        assert math.isnan(psy.rasch(x).ability[0])
+        assert math.isnan(psy.item_response(x).abilities(x).theta[0])
+        assert psy.item_response(x[:5]).abilities(np.zeros((2, 0))).status == "insufficient"
+    with pytest.raises(ValueError, match="respondents, items"):
+        psy.item_response([1, 0])

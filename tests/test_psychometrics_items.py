@@ -1,0 +1,265 @@
+"""Item statistics against rivals; planted bad items are found and good ones are not accused."""
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from hqm import psychometrics as psy
+from hqm.psychometrics.multiplicity import false_discovery_q
+
+
+def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
+    """Binary scores of items of equal discrimination."""
+    rng = np.random.default_rng(seed)
+    theta, b = rng.normal(size=(respondents, 1)), rng.normal(size=items)
+    return (rng.random((respondents, items)) < 1 / (1 + np.exp(-1.2 * (theta - b)))).astype(float)
+
+
+@given(arrays(float, st.integers(0, 12), elements=st.floats(0, 1, width=32)))
+def test_false_discovery_against_scipy(p: np.ndarray) -> None:
+    expected = stats.false_discovery_control(p) if len(p) else p
+    assert false_discovery_q(p) == pytest.approx(expected)
+    with_gap = false_discovery_q(np.append(p, math.nan))
+    assert math.isnan(with_gap[-1])
+    assert with_gap[:-1] == pytest.approx(expected)
+
+
+@given(arrays(np.int8, st.tuples(st.integers(4, 9), st.integers(2, 6)), elements=st.integers(0, 1)), st.data())
+@settings(deadline=None, max_examples=60)
+def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.DataObject) -> None:
+    x = scores.astype(float)
+    for m, i in draw.draw(st.lists(st.tuples(st.integers(0, len(x) - 1), st.integers(0, x.shape[1] - 1)), max_size=3)):
+        x[m, i] = math.nan
+    found = psy.item_analysis(x)
+    p = []
+    for i, item in enumerate(found.items):
+        column, rest = x[:, i], np.array([[*row[:i], *row[i + 1 :]] for row in x])
+        means = [np.mean(r[np.isfinite(r)]) if np.isfinite(r).any() else math.nan for r in rest]
+        both = np.isfinite(column) & np.isfinite(means)
+        if np.isfinite(column).any():
+            assert item.difficulty == pytest.approx(np.nanmean(column))
+        a, b = column[both], np.array(means)[both]
+        if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) < 1e-9:
+            assert math.isnan(item.item_rest)
+            assert item.reason
+            continue
+        rival = stats.pearsonr(a, b)
+        assert item.item_rest == pytest.approx(rival.statistic, abs=1e-9)
+        assert item.p == pytest.approx(rival.pvalue, abs=1e-6)
+        if len(a) > 3 and abs(rival.statistic) < 0.999:
+            ends = rival.confidence_interval()
+            assert (item.low, item.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
+        p.append(rival.pvalue)
+    q = sorted(item.q for item in found.items if not math.isnan(item.q))
+    assert q == pytest.approx(sorted(stats.false_discovery_control(p)) if p else [], abs=1e-5)
+
+
+def test_lsat7_item_rest() -> None:
+    """LSAT 7 (psych::lsat7): difficulties as published by Bock and Lieberman (1970), from the 1,000 candidates."""
+    x = lsat7()
+    found = psy.item_analysis(x)
+    assert [item.difficulty for item in found.items] == pytest.approx([0.828, 0.658, 0.772, 0.606, 0.843], abs=5e-4)
+    assert all(item.band in ("very good", "good", "marginal", "poor") for item in found.items)
+
+
+def lsat7() -> np.ndarray:
+    """The 32 patterns and their counts (Bock and Lieberman 1970, as mirt's expand.table(LSAT7) prints them)."""
+    counts = [12, 19, 1, 7, 3, 19, 3, 17, 10, 5, 3, 7, 7, 23, 8, 28, 7, 39, 11, 34, 14, 51, 15, 90, 6, 25, 7, 35, 18, 136, 32, 308]  # fmt: skip
+    patterns = [[int(b) for b in f"{k:05b}"] for k in range(32)]
+    return np.repeat(np.array(patterns, dtype=float), counts, axis=0)
+
+
+def test_the_patterns_are_the_file(data: Path) -> None:
+    whole = np.loadtxt(data / "psychometrics" / "lsat7.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(np.array(sorted(whole.tolist())), np.array(sorted(lsat7().tolist())))
+
+
+def test_planted_bad_items_are_found() -> None:
+    x = rasch(1, 120, 60)
+    x[:, 3] = 1 - x[:, 3]
+    x[:, 10], x[:, 11] = 1, 0
+    x[:, 12] = x[:, 13]
+    found = psy.item_analysis(x)
+    assert found.of("reversed") == (3,)
+    assert found.of("solved") == (10,)
+    assert found.of("dead") == (11,)
+    errors = psy.label_error_candidates(x, rng=np.random.default_rng(0))
+    assert [error.item for error in errors.candidates] == [3]
+    assert errors.candidates[0].reversals > 0.6
+    assert psy.duplicate_items(x).by_response == ((12, 13),)
+
+
+def test_good_items_are_not_accused() -> None:
+    """Thirty clean benchmarks of 20 respondents x 400 items: many negative correlations, almost no accusation."""
+    negative = accused = reversed_ = twins = 0
+    for seed in range(30):
+        x = rasch(100 + seed, 20, 400)
+        found = psy.item_analysis(x)
+        negative += sum(item.item_rest < 0 for item in found.items)
+        reversed_ += len(found.of("reversed"))
+        accused += len(psy.label_error_candidates(x, rng=np.random.default_rng(seed)).candidates)
+        twins += len(psy.duplicate_items(x).by_response)
+    assert negative > 200, "with 20 respondents a good item is often negative"
+    assert accused <= 3
+    assert reversed_ <= 3
+    assert twins <= 4
+
+
+def test_an_outlying_respondent_does_not_make_a_wrong_key() -> None:
+    """One very weak respondent passes what nobody else passes: Student's test is fooled, the permutation is not."""
+    rng = np.random.default_rng(5)
+    x = (rng.random((20, 50)) < 0.9).astype(float)
+    x[0] = 0
+    x[:, 7] = 0
+    x[0, 7] = 1
+    assert 7 in psy.item_analysis(x).of("reversed")
+    # one of twenty: p = .05 is the least that a permutation can give
+    assert psy.label_error_candidates(x, rng=rng).candidates == ()
+
+
+@given(arrays(np.int8, (8, 5), elements=st.integers(0, 1)), st.permutations(range(8)), st.permutations(range(5)))
+@settings(deadline=None, max_examples=40)
+def test_order_does_not_matter(scores: np.ndarray, rows: list[int], columns: list[int]) -> None:
+    x = scores.astype(float)
+    one, two = psy.item_analysis(x), psy.item_analysis(x[rows][:, columns])
+    for i, item in enumerate(two.items):
+        same = one.items[columns[i]]
+        assert item.item_rest == pytest.approx(same.item_rest, nan_ok=True, abs=1e-9)
+        assert item.band == same.band
+
+
+def test_duplicates_by_key_and_contradictions() -> None:
+    found = psy.duplicate_items(
+        keys=[("a.png", "Is it?"), ("b.png", "Is it?"), ("a.png", "Is it?"), ("b.png", "Is it?")],
+        targets=["yes", "no", "yes", "yes"],
+    )
+    assert found.by_key == ((0, 2), (1, 3))
+    assert found.contradictory == ((1, 3),)
+    with pytest.raises(ValueError, match="one key"):
+        psy.duplicate_items(np.zeros((3, 2)), keys=["a"])
+    with pytest.raises(ValueError, match="one target"):
+        psy.duplicate_items(keys=["a"], targets=[])
+
+
+def test_mantel_haenszel_of_berkeley() -> None:
+    """R's mantelhaen.test(UCBAdmissions): OR .9046968 [.7719074, 1.0603298], X2 1.4269, p .2323."""
+    men = [[512, 313], [353, 207], [120, 205], [138, 279], [53, 138], [22, 351]]
+    women = [[89, 19], [17, 8], [202, 391], [131, 244], [94, 299], [24, 317]]
+    found = psy.mantel_haenszel([[m, w] for m, w in zip(men, women, strict=True)])
+    assert found.odds_ratio == pytest.approx(0.9046968, abs=5e-8)
+    half = stats.norm.ppf(0.975) * found.se / 2.35
+    assert found.odds_ratio * math.exp(-half) == pytest.approx(0.7719074, abs=5e-7)
+    assert (found.chi2, found.p) == pytest.approx((1.4269, 0.2323), abs=5e-5)
+
+
+def test_the_scale_of_differential_functioning() -> None:
+    """An odds ratio of 2.9565 is a Delta of -2.5474, and chi2 3.5899 has p .0581 (reference values of the field)."""
+    assert -2.35 * math.log(2.9565) == pytest.approx(-2.5474, abs=5e-4)
+    assert stats.chi2.sf(3.5899, 1) == pytest.approx(0.0581, abs=5e-5)
+
+
+@given(arrays(np.int64, (4, 2, 2), elements=st.integers(0, 30)))
+@settings(deadline=None, max_examples=60)
+def test_mantel_haenszel_against_statsmodels(tables: np.ndarray) -> None:
+    from statsmodels.stats.contingency_tables import StratifiedTable
+
+    found = psy.mantel_haenszel(tables)
+    if found.status != "ok":
+        assert found.reason
+        assert math.isnan(found.odds_ratio)
+        return
+    kept = [t for t in tables.astype(float) if t.sum(0).all() and t.sum(1).all()]
+    rival = StratifiedTable(kept)
+    assert found.odds_ratio == pytest.approx(rival.oddsratio_pooled)
+    assert found.se == pytest.approx(2.35 * rival.logodds_pooled_se)
+    gap = abs(sum(t[0, 0] - t[0].sum() * t[:, 0].sum() / t.sum() for t in kept))
+    if gap > 0.5:
+        test = rival.test_null_odds(correction=True)
+        assert (found.chi2, found.p) == pytest.approx((test.statistic, test.pvalue), abs=1e-9)
+
+
+def test_a_family_for_which_an_item_is_harder_is_told_from_a_weaker_family() -> None:
+    rng = np.random.default_rng(6)
+    focal = np.arange(600) % 2 == 1
+    theta = rng.normal(size=600) - 0.5 * focal
+    chance = 1 / (1 + np.exp(-(theta[:, None] - rng.normal(size=30))))
+    x = (rng.random((600, 30)) < chance).astype(float)
+    clean = psy.item_functioning(x, focal)
+    assert [item.grade for item in clean].count("C") == 0
+    assert [item.grade for item in clean].count("A") >= 29
+    x[:, 4] = rng.random(600) < 1 / (1 + np.exp(-(theta - 1.5 * focal)))
+    found = psy.item_functioning(x, focal)
+    assert [i for i, item in enumerate(found) if item.grade == "C"] == [4]
+    assert found[4].delta < -1.5
+
+
+def test_differential_functioning_that_cannot_be_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert psy.mantel_haenszel(np.zeros((2, 2, 2))).status == "insufficient"
+        assert psy.mantel_haenszel(np.zeros((0, 2, 2))).status == "insufficient"
+        assert psy.mantel_haenszel([[[5, 0], [3, 2]]]).status == "degenerate"
+        alone = psy.item_functioning(np.ones((4, 2)), [True] * 4)
+        assert {item.status for item in alone} == {"insufficient"}
+        assert psy.item_functioning(np.full((4, 2), 0.5), [True, False] * 2)[0].status == "not_applicable"
+        nobody = psy.item_functioning(np.full((4, 2), math.nan), [True, False] * 2)
+        assert {item.status for item in nobody} == {"insufficient"}
+    with pytest.raises(ValueError, match="strata, 2, 2"):
+        psy.mantel_haenszel([[1, 2], [3, 4]])
+
+
+def test_options() -> None:
+    """By hand: option B is chosen by the three strongest, the key A by the others."""
+    rest = [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]
+    found = psy.option_analysis(["B", "B", "B", "A", "A", "A"], "A", ["A", "B", "C"], rest)
+    assert found.flags == ("UNUSED", "BETTER_THAN_KEY")
+    b = found.options[1]
+    assert (b.share, b.rest) == pytest.approx((0.5, 0.8))
+    assert b.point_biserial == pytest.approx(stats.pointbiserialr([1, 1, 1, 0, 0, 0], rest).statistic)
+    assert math.isnan(found.options[2].rest)
+    assert psy.option_analysis(["A", None], "A", ["A"], [1, 1]).status == "insufficient"
+    assert psy.option_analysis(["A", "B", "A"], "A", ["A", "B"], [1, 1, 1]).status == "degenerate"
+    with pytest.raises(ValueError, match="key"):
+        psy.option_analysis(["A"], "Z", ["A"], [1])
+    with pytest.raises(ValueError, match="rest"):
+        psy.option_analysis(["A"], "A", ["A"], [1, 2])
+
+
+def test_item_analysis_that_does_not_exist_says_why() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert psy.item_analysis(np.zeros((2, 5))).status == "insufficient"
+        assert psy.item_analysis(np.zeros((5, 1))).status == "insufficient"
+        assert psy.item_analysis(np.zeros((0, 0))).status == "insufficient"
+        flat = psy.item_analysis(np.full((5, 3), 0.25))
+        assert {item.band for item in flat.items} == {"flat"}
+        empty = psy.item_analysis(np.array([[math.nan, 1, 0], [math.nan, 0, 1], [math.nan, 1, 1]]))
+        assert empty.items[0].status == "insufficient"
+        same = psy.item_analysis([[1, 0], [1, 1], [1, 0]])
+        assert same.items[1].reason == "the respondents do not differ on the other items"
+        assert psy.label_error_candidates(np.zeros((4, 4)), rng=np.random.default_rng(0)).status == "insufficient"
+        assert psy.label_error_candidates(np.zeros((9, 4)), rng=np.random.default_rng(0)).candidates == ()
+    for wrong in (psy.item_analysis, psy.duplicate_items):
+        with pytest.raises(ValueError, match="respondents, items"):
+            wrong([1, 2, 3])
+
+
+def test_relatives_count_less() -> None:
+    x = rasch(7, 60, 20)
+    all_, few = psy.item_analysis(x), psy.item_analysis(x, n_eff=15)
+    for a, b in zip(all_.items, few.items, strict=True):
+        assert a.item_rest == b.item_rest
+        assert a.p <= b.p
+        assert b.low <= a.low
+    x = rasch(1, 120, 60)
+    x[:, 3] = 1 - x[:, 3]
+    found = psy.label_error_candidates(x, rng=np.random.default_rng(0))
+    assert [error.item for error in found.candidates] == [3]
+    assert psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=4).candidates == ()

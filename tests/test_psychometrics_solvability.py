@@ -1,0 +1,263 @@
+"""Planted and known leaks are found, clean benchmarks are not accused, pairs do not help one another."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from hqm import psychometrics as psy
+from hqm.psychometrics.folds import by_level, deal, gain_over, majority
+
+THINGS = "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball kite".split()
+PLACES = "street kitchen garden beach office park forest station".split()
+
+
+def clean(seed: int, count: int = 240) -> tuple[list[str], list[str], list[str]]:
+    """Questions, labels drawn by lot, pictures of four questions each."""
+    rng = np.random.default_rng(seed)
+    asked = [
+        f"Is there {'an old' if rng.random() < 0.3 else 'a'} {rng.choice(THINGS)} in the {rng.choice(PLACES)}?"
+        for _ in range(count)
+    ]
+    return asked, rng.choice(["yes", "no"], count).tolist(), [f"{i // 4}.png" for i in range(count)]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def pope(data: Path, part: str) -> dict[str, list[str]]:
+    rows = [json.loads(line) for line in (data / "pope" / f"coco_pope_{part}.json").open()]
+    return {key: [row[key] for row in rows] for key in ("text", "label", "image", "question_id")}
+
+
+def test_popes_strict_alternation(data: Path) -> None:
+    table = pope(data, "adversarial")
+    found = psy.leakage_cues(
+        table["label"], questions=table["text"], ids=table["question_id"], clusters=table["image"], rng=rng()
+    )
+    cues = {cue.name: cue for cue in found.cues}
+    for name in ("odd or even place", "label before", "odd or even number", "place within the cluster"):
+        assert cues[name].accuracy.value == 1.0
+        assert cues[name].leak
+    assert cues["tenth of the file"].leak is False
+    assert found.n_items == 3000
+    assert {cue.baseline for cue in found.cues} == {0.5}
+
+
+def test_pope_can_be_answered_blind(data: Path) -> None:
+    """By hand for "popular": the object alone, learnt on other pictures, is above chance by far."""
+    table = pope(data, "popular")
+    found = psy.blind_solvability(table["text"], table["label"], clusters=table["image"], rng=rng())
+    assert found.baseline == 0.5
+    assert found.accuracy.value > 0.8
+    assert found.p < 1e-50
+    # an independent look-up of the sentence, one picture left out at a time
+    tally: dict[str, dict[str, int]] = {}
+    for text, label in zip(table["text"], table["label"], strict=True):
+        tally.setdefault(text, {"yes": 0, "no": 0})[label] += 1
+    own: dict[tuple[str, str, str], int] = {}
+    for key in zip(table["text"], table["label"], table["image"], strict=True):
+        own[key] = own.get(key, 0) + 1
+    right = 0.0
+    for text, label, image in zip(table["text"], table["label"], table["image"], strict=True):
+        yes = tally[text]["yes"] - own.get((text, "yes", image), 0)
+        no = tally[text]["no"] - own.get((text, "no", image), 0)
+        right += 0.5 if yes == no else (yes > no) == (label == "yes")
+    assert found.accuracy.value == pytest.approx(right / 3000, abs=0.03)
+
+
+def amber(data: Path) -> dict[str, list[str]]:
+    notes = {a["id"]: a for a in json.loads((data / "amber" / "annotations.json").read_text())}
+    asked = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
+    kinds = [notes[q["id"]]["type"].removeprefix("discriminative-") for q in asked]
+    return {
+        "id": [str(q["id"]) for q in asked],
+        "text": [q["query"] for q in asked],
+        "image": [q["image"] for q in asked],
+        "label": [notes[q["id"]]["truth"] for q in asked],
+        "type": kinds,
+    }
+
+
+def test_ambers_leaks(data: Path) -> None:
+    """Attribute questions: odd id yes, even id no; "Is there one" 758 of 758 yes; existence all no; 14,216 items."""
+    table = amber(data)
+    arguments = {"clusters": table["image"], "types": table["type"]}
+    found = psy.leakage_cues(table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments)
+    assert found.n_items == 14_216
+    assert found.constant_types == (("hallucination", "no"),)
+    assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(found.leaks)
+    one = next(g for g in found.giveaways if g.phrase == "is there one ...")
+    assert (one.type, one.label, one.items, one.share) == ("attribute-number", "yes", 758, 1.0)
+
+    attribute = [i for i, kind in enumerate(table["type"]) if kind.startswith("attribute")]
+    part = {key: [values[i] for i in attribute] for key, values in table.items()}
+    alone = psy.leakage_cues(part["label"], ids=part["id"], clusters=part["image"], types=part["type"], rng=rng())
+    cue = next(cue for cue in alone.cues if cue.name == "odd or even number")
+    assert (cue.accuracy.value, cue.baseline) == (1.0, 0.5)
+
+    blind = psy.blind_solvability(table["text"], table["label"], rng=rng(), **arguments)
+    types = {kind.name: kind for kind in blind.types}
+    assert types["hallucination"].baseline == 1.0
+    assert math.isnan(types["hallucination"].q)
+    assert types["attribute-state"].baseline == 0.5
+    assert types["attribute-state"].accuracy.value > 0.7
+    assert types["attribute-number"].accuracy.value > 0.8
+
+
+def test_clean_benchmarks_are_not_accused() -> None:
+    """Forty benchmarks with labels by lot: about one in twenty may be called solvable or leaking."""
+    solved = leaking = phrases = 0
+    for seed in range(40):
+        questions, labels, images = clean(seed)
+        generator = np.random.default_rng(seed)
+        found = psy.blind_solvability(questions, labels, clusters=images, rng=generator)
+        solved += found.p < 0.05
+        cues = psy.leakage_cues(
+            labels, questions=questions, ids=list(range(240)), clusters=images, rng=generator, types=None
+        )
+        leaking += bool(cues.leaks)
+        phrases += bool(cues.giveaways)
+        assert 0.3 < found.accuracy.value < 0.7
+    assert solved <= 4
+    assert leaking <= 4
+    assert phrases <= 3
+
+
+PLANTED = {
+    "odd or even number": lambda i, q, y: (q, 2 * i + (y == "yes")),
+    "spare spaces": lambda i, q, y: (q + " " if y == "yes" else q, i * 7),
+    "punctuation": lambda i, q, y: (q if y == "yes" else q.rstrip("?"), i * 7),
+    "negation": lambda i, q, y: (q.replace("Is", "Isn't") if y == "yes" else q, i * 7),
+    "capital letter": lambda i, q, y: (q if y == "yes" else q[0].lower() + q[1:], i * 7),
+    "digits and number words": lambda i, q, y: (q.replace(" a ", " one ") if y == "yes" else q, i * 7),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_leaks_are_found(name: str) -> None:
+    questions, labels, images = clean(77)
+    changed = [PLANTED[name](i, q, y) for i, (q, y) in enumerate(zip(questions, labels, strict=True))]
+    found = psy.leakage_cues(
+        labels, questions=[q for q, _ in changed], ids=[n for _, n in changed], clusters=images, rng=rng()
+    )
+    cue = next(cue for cue in found.cues if cue.name == name)
+    assert cue.leak
+    assert cue.accuracy.value > (0.75 if name.startswith("digits") else 0.99)
+
+
+def test_a_word_that_gives_the_label_away_is_solved_and_named() -> None:
+    questions, labels, images = clean(78)
+    questions = [
+        q.replace("in the", "near the" if y == "yes" else "in the") for q, y in zip(questions, labels, strict=True)
+    ]
+    found = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
+    assert found.accuracy.value > 0.97
+    assert found.p < 1e-10
+    giveaways = psy.leakage_cues(labels, questions=questions, clusters=images, rng=rng()).giveaways
+    assert {(g.phrase, g.label) for g in giveaways} >= {("near", "yes"), ("in", "no")}
+
+
+def test_twins_do_not_leak_through_the_folds() -> None:
+    """Each picture has a word of its own and one label: solvable only if a picture's twin may be learnt."""
+    generator = np.random.default_rng(5)
+    labels = np.repeat(generator.choice(["yes", "no"], 100), 2).tolist()
+    questions = [f"Is thing{i // 2:03d}x there?" for i in range(200)]
+    images = [i // 2 for i in range(200)]
+    apart = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
+    mixed = psy.blind_solvability(questions, labels, rng=rng())
+    assert mixed.accuracy.value > 0.8
+    assert apart.accuracy.value < 0.65
+    assert apart.p > 0.05
+
+
+def test_more_than_two_labels_and_types() -> None:
+    generator = np.random.default_rng(6)
+    labels = generator.choice(["red", "blue", "green"], 300).tolist()
+    questions = [f"What colour is the {'rose' if y == 'red' else generator.choice(THINGS)}?" for y in labels]
+    found = psy.blind_solvability(questions, labels, types=["colour"] * 300, rng=rng())
+    assert found.baseline < 0.45
+    assert found.accuracy.value > 0.55
+    assert found.types[0].labels == 3
+
+
+@given(st.lists(st.sampled_from(["yes", "no"]), min_size=20, max_size=60), st.integers(0, 5))
+@settings(deadline=None, max_examples=30)
+def test_the_level_predictor_against_a_loop(labels: list[str], seed: int) -> None:
+    items = deal(labels, None, None, np.random.default_rng(seed), 5)
+    level = np.random.default_rng(seed + 1).integers(0, 3, len(labels))
+    hits = by_level(items, level)
+    for i in range(len(labels)):
+        others = [j for j in range(len(labels)) if items.fold[j] != items.fold[i]]
+        same = [labels[j] for j in others if level[j] == level[i]]
+        yes, no = same.count("yes"), same.count("no")
+        if yes != no:
+            assert hits[i] == (("yes" if yes > no else "no") == labels[i])
+    best = max(labels.count("yes"), labels.count("no"))
+    assert majority(items).sum() == best
+
+
+def test_the_interval_of_the_accuracy_is_wilsons() -> None:
+    questions, labels, _ = clean(79)
+    found = psy.blind_solvability(questions, labels, rng=rng())
+    k = round(found.accuracy.value * 240)
+    low, high = proportion_confint(k * 239 / 240, 239, method="wilson")
+    assert (found.accuracy.low, found.accuracy.high) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_the_clustered_test_against_a_one_sample_t_test() -> None:
+    from scipy import stats
+
+    generator = np.random.default_rng(8)
+    a, b = generator.integers(0, 2, 120).astype(float), generator.integers(0, 2, 120).astype(float)
+    cluster = np.repeat(np.arange(40), 3)
+    gain, p = gain_over(a, b, cluster, 0.95)
+    rival = stats.ttest_1samp(np.bincount(cluster, a - b), 0, alternative="greater")
+    assert p == pytest.approx(rival.pvalue, abs=1e-9)
+    assert gain.value == pytest.approx((a - b).mean())
+
+
+def test_the_seed_decides() -> None:
+    questions, labels, images = clean(80)
+    one, two = (psy.blind_solvability(questions, labels, clusters=images, rng=rng()) for _ in range(2))
+    assert one == two
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        short = psy.blind_solvability(["Is it?"] * 3, ["yes", "no", "no"], rng=rng())
+        assert short.status == "insufficient"
+        assert psy.blind_solvability([], [], rng=rng()).status == "insufficient"
+        assert psy.leakage_cues([], rng=rng()).status == "insufficient"
+        one = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 30, rng=rng())
+        assert one.status == "degenerate"
+        assert math.isnan(one.accuracy.value)
+        kinds = ["a"] * 15 + ["b"] * 15
+        fixed = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
+        assert fixed.status == "not_informative"
+        cues = psy.leakage_cues(["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
+        assert cues.status == "not_informative"
+        assert cues.constant_types == (("a", "yes"), ("b", "no"))
+        few = psy.leakage_cues(["yes", "no"] * 20, clusters=[0, 1] * 20, rng=rng())
+        assert few.status == "insufficient"
+        assert psy.blind_solvability([""] * 30, ["yes", "no"] * 15, rng=rng()).status == "ok"
+        lonely = psy.blind_solvability(
+            ["Is it?"] * 41, ["yes", "no"] * 20 + ["yes"], types=["a"] * 40 + ["b"], rng=rng()
+        )
+        assert lonely.types[1].gain.status == "insufficient"
+    for wrong in (
+        lambda: psy.blind_solvability(["a"], [], rng=rng()),
+        lambda: psy.leakage_cues(["a"], questions=[], rng=rng()),
+        lambda: psy.leakage_cues(["a"], types=[], rng=rng()),
+        lambda: psy.leakage_cues(["a"], folds=1, rng=rng()),
+    ):
+        with pytest.raises(ValueError, match="labels|folds"):
+            wrong()
