@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark import Benchmark
-from hqm.engine import answer_all
+from hqm.engines import Engine, Stop, make_engine, never
 from hqm.errors import DesignError, HQMError, ImageError
 from hqm.forms.options import LETTERS
-from hqm.items import image_path
+from hqm.images import check_picture
+from hqm.items import is_url
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
@@ -118,7 +119,7 @@ class Desk:
         known = self._digests.setdefault(benchmark.name, {})
         if name not in known:
             try:
-                known[name] = digest_file(image_path(benchmark.images, name))
+                known[name] = digest_file(benchmark.pictures.path(name))
             except ImageError:
                 known[name] = self.store.images(benchmark.name).get(name)
         return known[name]
@@ -182,7 +183,10 @@ class Desk:
         found = self._files.get((benchmark.name, name))
         if found is None:
             try:
-                found = (image_path(benchmark.images, name), "")
+                path = benchmark.pictures.path(name)
+                check_picture(path, name if is_url(name) else "")
+                benchmark.checksums.check(name, path)
+                found = (path, "")
             except ImageError as error:
                 found = (None, str(error))
             self._files[benchmark.name, name] = found
@@ -252,13 +256,31 @@ class Outcome:
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
+    left: int = 0
+    """What is still to be asked because somebody asked to stop."""
 
 
-def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = None, *, workers: int = 1) -> Outcome:
+def administer(
+    store: Store,
+    jobs: Iterable[Job],
+    progress: Progress | None = None,
+    *,
+    workers: int = 1,
+    engine: Engine | None = None,
+    stop: Stop = never,
+) -> Outcome:
     """Ask every respondent what its jobs still lack; store the answers batch by batch.
 
-    A respondent that cannot go on is given up with its reason; the others are asked all the same. `workers` processes
-    share the requests of models run here; 0 finds a number.
+    A respondent that cannot go on is given up with its reason; the others are asked all the same.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine that share the requests of models run here; 0 finds a number.
+    engine
+        Who runs the requests, in place of those processes: `hqm.engines.make_engine`.
+    stop
+        Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
@@ -266,7 +288,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
     papers = [_Paper(store, mine) for mine in by_respondent.values()]
     asked, errors = 0, sum(paper.store_broken() for paper in papers)
     failed: dict[int, HQMError] = {}
-    for i, batch in answer_all([(paper.respondent, paper.requests) for paper in papers], workers):
+    run = engine or make_engine(workers=workers)
+    for i, batch in run([(paper.respondent, paper.requests) for paper in papers], stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
@@ -275,7 +298,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
                 progress(job, count)
         asked += len(batch)
         errors += sum(response.state == "error" for _, response in batch)
-    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()))
+    left = sum(len(paper.requests) for paper in papers) - asked if stop() else 0
+    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()), left)
 
 
 class _Paper:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hqm.audit_value import Audit
     from hqm.benchmark import Benchmark
     from hqm.card import Card
-    from hqm.estimate import Forecast
+    from hqm.estimate import Forecast, Spent
     from hqm.fetch import Fetched
     from hqm.published import TableAudit
     from hqm.scoring import FileScore
@@ -262,6 +262,15 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
             print(
                 f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
             )
+
+
+def spent(found: Sequence[Spent]) -> None:
+    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    for one in found:
+        cached = f" ({one.tokens_cached:,} of them from the server's cache)" if one.tokens_cached else ""
+        cost = "" if one.cost is None else f", cost {one.cost:.4f}"
+        tokens = f"{one.tokens_in:,} tokens read{cached}, {one.tokens_out:,} written"
+        print(f"{one.respondent}: {one.answers:,} answers so far, {tokens}{cost}")
 
 
 def _whole(*numbers: int) -> list[str]:
