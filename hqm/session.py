@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hqm.administer import Administration, Desk, Job, StoredRespondent, cells_in, forms_of, people_in, people_of
+from hqm.administer import Administration, Desk, Job, StoredRespondent
 from hqm.audit import audit
 from hqm.audit_value import Audit
 from hqm.benchmark import Benchmark, Scoring
@@ -17,6 +17,7 @@ from hqm.engines import Engine, make_engine
 from hqm.errors import HQMError, UsageError
 from hqm.families import read_families
 from hqm.forms.build import read_form
+from hqm.holdings import cells_in, forms_of, people_in, people_of
 from hqm.judges.base import Prompts
 from hqm.judges.desk import Judged, JudgeDesk, Progress
 from hqm.judges.panel import Panel, parse_roles
