@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from hqm.administer import Desk, StoredRespondent, cells_in, forms_of
 from hqm.benchmark import Benchmark
-from hqm.check import Finding, check_form
 from hqm.errors import DataError, DesignError
 from hqm.forms.build import count_rules
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
@@ -26,6 +25,7 @@ from hqm.indicators.compare import compare_runs
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
+from hqm.lint import lint_form
 from hqm.metrics import Metric
 from hqm.psychometrics import jackknife_interval
 from hqm.records import read_json
@@ -329,12 +329,8 @@ def _assemble(
         ),
         estimates=tuple(estimates),
         coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
-        findings=tuple(finding.to_dict() for finding in _findings(benchmark, forms["original"])),
+        findings=tuple(finding.to_dict() for finding in lint_form(benchmark, forms["original"])),
     )
-
-
-def _findings(benchmark: Benchmark, form: Form) -> list[Finding]:
-    return [*check_form(form), *benchmark.check(form)]
 
 
 def _truth_yes(form: Form) -> float | None:
