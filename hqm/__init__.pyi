@@ -7,10 +7,10 @@ from .administer import StoredRespondent as StoredRespondent
 from .administer import administer as administer
 from .administer import people_in as people_in
 from .administer import people_of as people_of
-from .audit import Audit as Audit
-from .audit import BenchmarkAudit as BenchmarkAudit
-from .audit import RespondentScores as RespondentScores
 from .audit import audit as audit
+from .audit_value import Audit as Audit
+from .audit_value import BenchmarkAudit as BenchmarkAudit
+from .audit_value import RespondentScores as RespondentScores
 from .benchmark import Benchmark as Benchmark
 from .card import Card as Card
 from .chair import chair_tally as chair_tally
@@ -29,8 +29,10 @@ from .errors import NoRule as NoRule
 from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
+from .forms.build import build_parallel as build_parallel
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
+from .indicators.flags import FLAGS as FLAGS
 from .indicators.types import coverage as coverage
 from .judges.base import ROLES as ROLES
 from .judges.base import AskJudge as AskJudge
@@ -38,6 +40,7 @@ from .judges.base import fill as fill
 from .judges.desk import JudgeDesk as JudgeDesk
 from .judges.panel import Panel as Panel
 from .judges.procedure import verdicts as verdicts
+from .judges.released import template_in as template_in
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
 from .metrics import ACCURACY as ACCURACY
@@ -79,3 +82,7 @@ from .types import LeftOut as LeftOut
 from .types import Response as Response
 from .types import Verdict as Verdict
 from .version import __version__ as __version__
+from .words.base import Noun as Noun
+from .words.base import Recipe as Recipe
+from .words.base import Words as Words
+from .words.parts import find_words as find_words

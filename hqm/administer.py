@@ -20,7 +20,7 @@ from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, Cell, Form, Response
+from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -202,7 +202,7 @@ class Desk:
 
     def matrix(self, benchmark: Benchmark, cell: Cell, form: Form, people: Sequence[StoredRespondent]) -> ScoreMatrix:
         """Score the stored answers of one administration."""
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets)
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
         hashes = []
         for person in people:
             row = self._rows(benchmark, form, person, cell.run)
@@ -343,12 +343,13 @@ def cells_in(
 
 
 def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
-    """The original form, the parallel one, and forms a person brought; a brought form replaces one of its name."""
+    """The original form, the benchmark's others, and forms a person brought; a brought form replaces one of its name."""
     original = benchmark.original
     made = {ORIGINAL: original}
     names = {form.name for form in extra}
-    if "parallel" not in names:
-        made["parallel"] = benchmark.parallel_form
+    if PARALLEL not in names:
+        made[PARALLEL] = benchmark.parallel_form
+    made.update({form.name: form for form in benchmark.further_forms})
     made.update({form.name: form for form in extra})
     if len(made[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")

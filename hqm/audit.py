@@ -1,4 +1,4 @@
-"""The audit: every estimate of a benchmark, as one value that reports are made from.
+"""The audit: every comparison that the administrations in a store allow.
 
 `audit()` holds no list of what to compare. It takes the reference administration (the original form, run 0, the rule)
 and every other one in the store that differs from it in exactly one facet, and asks for each how well the scores agree.
@@ -6,9 +6,9 @@ and every other one in the store that differs from it in exactly one facet, and 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,131 +17,24 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.administer import Desk, StoredRespondent, cells_in, forms_of
+from hqm.audit_value import BenchmarkAudit, RespondentScores
 from hqm.benchmark import Benchmark
-from hqm.errors import DataError, DesignError
+from hqm.errors import DesignError
+from hqm.families import families_of
 from hqm.forms.build import count_rules
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
+from hqm.indicators.case import case
 from hqm.indicators.compare import compare_runs
+from hqm.indicators.flags import warn
+from hqm.indicators.single import describe
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
 from hqm.lint import lint_form
 from hqm.metrics import Metric
-from hqm.psychometrics import jackknife_interval
-from hqm.records import read_json
+from hqm.psychometrics import family_dependence, jackknife_interval
 from hqm.scores import ScoreMatrix, Sums
 from hqm.types import ORIGINAL, Cell, Estimate, Form, Response, finite
-from hqm.version import __version__
-
-
-@dataclass(frozen=True, slots=True)
-class RespondentScores:
-    """One respondent in one benchmark: its scores, and how its answers came out."""
-
-    name: str
-    scores: Mapping[str, float | None]
-    """Metric -> score in the reference administration."""
-    intervals: Mapping[str, list[float | None]]
-    """Metric -> [low, high] over pictures (cluster jackknife)."""
-    by_type: Mapping[str, float | None]
-    """Hallucination type -> score by the first audited metric."""
-    cells: Mapping[str, Mapping[str, float | None]]
-    """Administration -> metric -> score."""
-    states: Mapping[str, Mapping[str, int]]
-    """Administration -> state -> number of answers."""
-    yes_ratio: Mapping[str, float | None]
-    words: Mapping[str, float | None]
-    judged: Mapping[str, float | None] = field(default_factory=dict)
-    """Administration under another judge -> share of answers that the judge found faithful."""
-    identity: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class BenchmarkAudit:
-    """All that was estimated of one benchmark."""
-
-    benchmark: str
-    title: str
-    version: str
-    task: str
-    scoring: str
-    parser: str
-    summary: str
-    reference: str
-    items: int
-    images: int
-    metrics: Mapping[str, Mapping[str, str]]
-    """Audited metric -> what it is and which direction is better."""
-    forms: Mapping[str, Mapping[str, Any]]
-    truth_yes: Mapping[str, float | None]
-    """Form -> the share of questions whose right answer is yes; empty for other tasks."""
-    cells: tuple[str, ...]
-    respondents: tuple[RespondentScores, ...]
-    estimates: tuple[Estimate, ...]
-    coverage: Mapping[str, Mapping[str, Any]]
-    findings: tuple[Mapping[str, Any], ...]
-
-    def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
-        """The first estimate of this indicator (and metric)."""
-        for found in self.estimates:
-            if found.indicator == indicator and metric in (None, found.metric):
-                return found
-        raise DesignError(f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`.")
-
-    def to_dict(self) -> dict[str, Any]:
-        data = asdict(replace(self, estimates=()))
-        data["estimates"] = [found.to_dict() for found in self.estimates]
-        return data
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
-        rest = dict(data)
-        rest["respondents"] = tuple(RespondentScores(**row) for row in data["respondents"])
-        rest["estimates"] = tuple(Estimate.from_dict(row) for row in data["estimates"])
-        rest["cells"], rest["findings"] = tuple(data["cells"]), tuple(data["findings"])
-        return cls(**rest)
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The audits of one command, with the record of how they were made."""
-
-    audits: tuple[BenchmarkAudit, ...]
-    command: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    hqm_version: str = __version__
-
-    def to_json(self) -> str:
-        """The text of `audit.json`."""
-        data = {
-            "hqm_version": self.hqm_version,
-            "command": self.command,
-            "record": dict(self.record),
-            "audits": [one.to_dict() for one in self.audits],
-        }
-        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Audit:
-        audits = tuple(BenchmarkAudit.from_dict(one) for one in data["audits"])
-        return cls(audits, data["command"], data["record"], data["hqm_version"])
-
-    @classmethod
-    def load(cls, path: Path) -> Audit:
-        """Read an `audit.json`.
-
-        Raises
-        ------
-        DataError
-            The file is no audit.
-        """
-        data = read_json(path)
-        try:
-            return cls.from_dict(data)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"it is no audit of HQM: {error}", place=str(path), remedy="Make one with `hqm audit`."
-            ) from None
 
 
 def audit(
@@ -154,6 +47,7 @@ def audit(
     criterion: Path | None = None,
     metrics: Sequence[str] = (),
     judges: Sequence[JudgeDesk] = (),
+    families: Mapping[str, str] | None = None,
 ) -> BenchmarkAudit:
     """Audit one benchmark from what the store holds.
 
@@ -171,6 +65,8 @@ def audit(
         The metrics to audit; the card's unless given.
     judges
         The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
+    families
+        Respondent -> family; those not named are told from their names.
 
     Raises
     ------
@@ -190,8 +86,10 @@ def audit(
     matrices = {cell: _matrix(benchmark, desk, judges, cell, all_forms[cell.form], people) for cell in cells}
     first = matrices[reference]
     judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
-    estimates = list(_estimates(benchmark, all_forms, reference, matrices, judged, audited, people))
-    return _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
+    kin = families_of(first.respondents, families)
+    estimates, flags = _estimates(benchmark, all_forms, reference, matrices, judged, audited, people, kin)
+    found = _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
+    return replace(found, flags=tuple(flags), families=dict(zip(first.respondents, kin, strict=True)))
 
 
 def _estimates(
@@ -202,24 +100,37 @@ def _estimates(
     judged: Sequence[ScoreMatrix],
     audited: Sequence[Metric],
     people: Sequence[StoredRespondent],
-) -> Iterator[Estimate]:
-    """Compare the reference with every administration that differs from it in one facet."""
+    kin: Sequence[str],
+) -> tuple[list[Estimate], list[Mapping[str, Any]]]:
+    """Compare the reference with every administration that differs from it in one facet; what that warns of."""
     first = matrices[reference]
     others = {cell: reference.differing(cell) for cell in matrices}
     runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
     drawn = len(runs) > 1 and all(_without_chance(people, first, run) for run in runs[1:])
+    estimates: list[Estimate] = []
+    flags: list[Mapping[str, Any]] = []
     for metric in audited:
         protocol = _protocol(benchmark, forms, reference, reference)
-        yield from compare_runs(runs, metric, protocol, deterministic=drawn)
+        family = family_dependence(first.score(metric), kin)
+        n_eff = family.n_eff if math.isfinite(family.n_eff) else None
+        found = compare_runs(runs, metric, protocol, deterministic=drawn, n_effective=n_eff)
+        claimed = benchmark.card.types
+        leading = metric is audited[0]
+        found += describe(first, metric, protocol, forms[reference.form], claimed, leading=leading, n_effective=n_eff)
         for cell, facets in others.items():
-            if len(facets) != 1:
-                continue
-            protocol = _protocol(benchmark, forms, reference, cell)
-            same = facets[0] == "run" and _without_chance(people, first, matrices[cell])
-            yield from compare(facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same)
+            if len(facets) == 1:
+                protocol = _protocol(benchmark, forms, reference, cell)
+                same = facets[0] == "run" and _without_chance(people, first, matrices[cell])
+                found += compare(
+                    facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same, n_effective=n_eff
+                )
         for other in judged:
             protocol = _protocol(benchmark, forms, reference, other.cell)
-            yield from compare("judge", first, other, metric, protocol, other_metric=FAITHFUL)
+            found += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff)
+        estimates += found
+        alone = case("", "", (first,), metric, protocol)
+        flags += [warned.to_dict() for warned in warn(alone, found, family)]
+    return estimates, flags
 
 
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[JudgeDesk]) -> list[Cell]:
@@ -351,10 +262,9 @@ def _respondent(
     own = {cell: _one_row(matrix, row) for cell, matrix in matrices.items()}
     intervals = {}
     for metric in audited:
-        mask = first.mask(metric)
-        tallies = {key: values[row, mask] for key, values in first.tallies.items()}
-        clusters = np.unique(first.clusters[mask], return_inverse=True)[1]
-        found = jackknife_interval(tallies, clusters, partial(_metric_of, metric), share=metric.share)
+        units = first.units(metric)
+        tallies = {key: values[row] for key, values in units.tallies.items()}
+        found = jackknife_interval(tallies, units.clusters, partial(_metric_of, metric), share=metric.share)
         intervals[metric.name] = [finite(found.low), finite(found.high)]
     types = sorted({item.type for item in first.items if item.type})
     return RespondentScores(
@@ -389,8 +299,7 @@ def _one_row(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
 
 def _type_score(matrix: ScoreMatrix, metric: Metric, kind: str) -> float | None:
     mask = np.array([item.type == kind for item in matrix.items])
-    sums = {key: values[:, mask].sum(axis=1) for key, values in matrix.tallies.items()}
-    return finite(float(metric(Sums(sums, 1))[0]))
+    return finite(float(metric(matrix.units(metric, mask).sums)[0]))
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:

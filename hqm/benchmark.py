@@ -24,6 +24,8 @@ from hqm.recorded import Recording, read_answers
 from hqm.records import read_text
 from hqm.rules import score_choice, score_short, score_yes_no, settle
 from hqm.types import Form, Item, Response, Verdict
+from hqm.words.base import Recipe, Words
+from hqm.words.parts import compose, find_words
 
 Scoring = Literal["official", "paper"]
 
@@ -50,11 +52,16 @@ class Benchmark:
         Whose words a judge is asked in: `hqm` (ours) or `official` (read from the release at run time).
     home
         The folder of the card, where our prompts lie.
+    words
+        Which parts answer questions about words (nouns, likeness, concreteness): a name of `recipes`, `part=name`, or
+        both joined by commas; the first of `recipes` unless given.
     """
 
     scorings: ClassVar[tuple[Scoring, ...]] = ("official", "paper")
     modes: ClassVar[tuple[str, ...]] = ()
     """The named judge procedures, where a release knows several; `rule` among them asks nobody."""
+    recipes: ClassVar[Mapping[str, Recipe]] = {}
+    """The named choices of parts for questions about words, the default first; empty where none is asked."""
 
     def __init__(
         self,
@@ -67,6 +74,7 @@ class Benchmark:
         mode: str | None = None,
         prompts: Prompts = "hqm",
         home: Path | None = None,
+        words: str | None = None,
     ) -> None:
         if scoring not in self.scorings:
             raise UsageError(f"{card.name} has no scoring {scoring!r}", remedy=f"It has {' and '.join(self.scorings)}.")
@@ -78,7 +86,9 @@ class Benchmark:
         self.prompts, self._home = prompts, home
         self.parser: Parser = parser(reader or card.scoring.parser)
         self._images = images
+        self.recipe = compose(words, self.recipes, card.name)
         self._made: tuple[Form, Form] | None = None
+        self._further: tuple[Form, tuple[Form, ...]] | None = None
 
     # --- what an adapter may override ---
 
@@ -94,6 +104,10 @@ class Benchmark:
     def parallel(self, form: Form) -> Form:
         """The parallel form; by default by the task (flip, shuffle, rephrase)."""
         return build_parallel(form)
+
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """Forms beside the original and the parallel one, each with its own name."""
+        return ()
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The verdict of the benchmark's own rule on one answer."""
@@ -144,6 +158,21 @@ class Benchmark:
         """The groups an item is in (grouping -> group); a metric may first reduce within groups (`Metric.group`)."""
         return {}
 
+    def beside(self, item: Item) -> Sequence[str]:
+        """The ids of other items whose answers, by the same respondent, the judge procedure sees beside this one's.
+
+        They come as `response.detail["beside"]`, id -> text; `with_beside` puts them there.
+        """
+        return ()
+
+    def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        """One respondent's verdicts, where they depend on one another, once all are known; as they are by default.
+
+        The items are those of the form in its order. A verdict may only depend on others of its own cluster, which
+        resampling keeps whole.
+        """
+        return verdicts
+
     def subsets(self, item: Item) -> Sequence[str]:
         """The names of the subsets an item is in; metrics may look at one (`existence.f1`)."""
         return [name for name in (item.part, item.type) if name]
@@ -165,6 +194,11 @@ class Benchmark:
 
     # --- what follows from that ---
 
+    def with_beside(self, item: Item, response: Response, given: Mapping[str, Response]) -> Response:
+        """The response with the answers of the same respondent that the judge procedure sees beside it."""
+        texts = {key: given[key].text for key in self.beside(item) if key in given and given[key].state != "error"}
+        return response._replace(detail={**response.detail, "beside": texts}) if texts else response
+
     @property
     def name(self) -> str:
         return self.card.name
@@ -180,6 +214,12 @@ class Benchmark:
             return self.official_prompt(name)
         return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
 
+    @cached_property
+    def words(self) -> Words:
+        """The parts that answer questions about words, loaded when first asked."""
+        folders = (self.data / "words", self.data.parent / "words")
+        return find_words(self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1]))
+
     @property
     def label(self) -> str:
         """Name, version and scoring, as a signature has them."""
@@ -190,7 +230,8 @@ class Benchmark:
         """How an answer becomes a number, as a signature has it: scoring, and reader or judge procedure."""
         judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
         reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
-        inside = ",".join(filter(None, [reader, *judged]))
+        words = self.words.label if self.recipes else ""
+        inside = ",".join(filter(None, [reader, *judged, words]))
         return f"{self.scoring}({inside})" if inside else self.scoring
 
     @cached_property
@@ -207,6 +248,13 @@ class Benchmark:
         if self._made is None or self._made[0] is not self.original:
             self._made = (self.original, self.parallel(self.original))
         return self._made[1]
+
+    @property
+    def further_forms(self) -> tuple[Form, ...]:
+        """The forms beside the original and the parallel one, made once."""
+        if self._further is None or self._further[0] is not self.original:
+            self._further = (self.original, self.more_forms(self.original))
+        return self._further[1]
 
     @property
     def audited(self) -> tuple[Metric, ...]:

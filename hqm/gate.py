@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hqm.audit import Audit, BenchmarkAudit
+from hqm.audit_value import Audit, BenchmarkAudit
 from hqm.errors import CardError
 from hqm.types import Estimate, Task
 

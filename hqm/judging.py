@@ -98,7 +98,8 @@ def oracle_matrix(
     `texts` gives a respondent's responses in the order of the matrix's items.
     """
     form = Form(first.cell.form, first.items)
-    builder = MatrixBuilder(replace(first.cell, judge=judge), form, benchmark.judges()[judge], benchmark.subsets)
+    score = benchmark.judges()[judge]
+    builder = MatrixBuilder(replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings)
     for name in first.respondents:
         builder.add(name, texts(name))
     return builder.build(first.answers)

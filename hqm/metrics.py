@@ -39,7 +39,7 @@ class Metric:
         One sentence for a table's note.
     group
         A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
-        a figure counts as right when all its questions are. Empty for none.
+        a figure counts as right when all its questions are. A group with an unscored answer drops out. Empty for none.
     """
 
     name: str

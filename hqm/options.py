@@ -74,6 +74,9 @@ PromptsOption = Annotated[
     str, typer.Option("--prompts", help="Whose words the judge is asked in: hqm, or official (the release's files).")
 ]
 Mode = Annotated[str | None, typer.Option(help="The judge procedure, where a release knows several.")]
+Family = Annotated[
+    Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
+]
 PriceIn = Annotated[
     float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
 ]
@@ -109,6 +112,7 @@ def wishes(
     rejudge: Rejudge = 1,
     prompts: PromptsOption = "hqm",
     mode: Mode = None,
+    family: Family = None,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -143,6 +147,7 @@ def wishes(
         rejudge=rejudge,
         prompts=cast(Any, prompts),
         mode=mode,
+        families=family,
     )
 
 

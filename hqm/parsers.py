@@ -14,6 +14,7 @@ compared with the table it came from. A reader maps the answer's text to "yes", 
     lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
     lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
     faithscore            FaithScore's verifier: contains yes                                     "no"
+    last                  the last yes or no in the answer, for answers that reason first         unparsed
 """
 
 from __future__ import annotations
@@ -86,6 +87,11 @@ def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
     return "yes" if "yes" in text.lower() else "no"
 
 
+def _last(text: str, question: str, negated: bool) -> Polar | None:
+    found = re.findall(r"\b(?:yes|no)\b", text.lower())
+    return found[-1] if found else None
+
+
 _LEAD = re.compile(
     r"^\W*(?:(?:the\s+|my\s+)?(?:correct\s+|final\s+)?answer(?:\s+is)?\W*)?\b(yes|yeah|yep|no|nope)\b[\s,.:;!*-]*",
     re.IGNORECASE,
@@ -135,6 +141,8 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
     text = text.replace("’", "'").strip()
     lead = _LEAD.match(text)
     said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    if "it false that" in question:
+        return said  # a restatement would have to be read against what is denied
     rest = text[lead.end() :] if lead else text
     if _BOTH.match(rest):
         return None
@@ -170,6 +178,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
             Parser("lmms_eval_amber", _lmms_eval_amber, source="EvolvingLMMs-Lab/lmms-eval AMBER discriminative task"),
             Parser("lmms_eval_hallusion", _contains_yes, source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench"),
             Parser("faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py"),
+            Parser("last", _last, source="this project"),
         )
     }
 )

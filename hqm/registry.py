@@ -82,6 +82,7 @@ def load(
     parser: str | None = None,
     mode: str | None = None,
     prompts: Prompts = "hqm",
+    words: str | None = None,
 ) -> Benchmark:
     """Make a benchmark.
 
@@ -91,7 +92,7 @@ def load(
         A known name, a folder with a `card.toml`, or a Python file.
     data
         The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
-    images, scoring, parser, mode, prompts
+    images, scoring, parser, mode, prompts, words
         As in `Benchmark`.
 
     Raises
@@ -118,7 +119,8 @@ def load(
     else:
         made, found, folder = _from_entry_point(name)
     where = _data_folder(found, folder, data)
-    return made(found, where, images=images, scoring=scoring, reader=parser, mode=mode, prompts=prompts, home=folder)
+    settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
+    return made(found, where, images=images, home=folder, **settings)
 
 
 def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | None = None) -> Benchmark:

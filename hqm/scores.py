@@ -1,9 +1,12 @@
-"""The score matrix: respondents x items of one administration, values and tallies."""
+"""The score matrix: respondents x items of one administration, values and tallies.
+
+What a metric sums are units: the items of its subset, or, where it has a group, those items taken together group by group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +32,51 @@ class Sums(dict[str, Array]):
         return np.zeros(self._shape)
 
 
+NO_GROUP = -1
+"""The group of an item that is in none."""
+
+
+def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
+    """(..., items) -> (..., groups): the least value within each group, groups in the order of their numbers.
+
+    Items in no group (`NO_GROUP`) are left out. Of indicators the least is "all": 1 where every item has 1.
+
+    >>> least_in_groups(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
+    array([[0., 1.]])
+    """
+    inside = np.flatnonzero(groups >= 0)
+    order = inside[np.argsort(groups[inside], kind="stable")]
+    if not order.size:
+        return np.zeros((*values.shape[:-1], 0))
+    starts = np.flatnonzero(np.diff(groups[order], prepend=NO_GROUP))
+    return np.asarray(np.minimum.reduceat(values[..., order], starts, axis=-1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a metric sums: items, or groups of items reduced to their least.
+
+    Parameters
+    ----------
+    tallies
+        Name -> (respondents, units).
+    scored
+        (respondents, units): whether every answer of the unit was scored; the tallies of the others are 0, so that they
+        stand neither above nor below the line.
+    clusters
+        (units,): the number of the cluster that a unit belongs to, from 0.
+    """
+
+    tallies: Mapping[str, Array]
+    scored: npt.NDArray[np.bool_]
+    clusters: npt.NDArray[np.int64]
+
+    @property
+    def sums(self) -> Sums:
+        """Name -> (respondents,): the totals."""
+        return Sums({key: values.sum(axis=1) for key, values in self.tallies.items()}, len(self.scored))
+
+
 @dataclass(frozen=True)
 class ScoreMatrix:
     """All verdicts of one administration.
@@ -49,8 +97,12 @@ class ScoreMatrix:
         (respondents, items): index into `STATES`.
     words
         (respondents, items): length of the answer in words; NaN where there is none.
+    subsets
+        Name -> (items,): whether an item is in the subset.
     answers
         Content hash of all answers that went in.
+    groups
+        Grouping -> (items,): the number of an item's group; `NO_GROUP` for none.
     """
 
     cell: Cell
@@ -62,6 +114,7 @@ class ScoreMatrix:
     words: Array
     subsets: Mapping[str, npt.NDArray[np.bool_]]
     answers: str = ""
+    groups: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     @cached_property
     def clusters(self) -> npt.NDArray[np.int64]:
@@ -84,12 +137,61 @@ class ScoreMatrix:
             )
         return self.subsets[metric.subset]
 
+    def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
+        """What a metric sums: the items of its subset, reduced within groups where it has a group.
+
+        A group that lost items to the subset consists of the others. A group with an unscored answer is itself unscored:
+        it counts neither as right nor as wrong, as an unscored answer does.
+
+        Parameters
+        ----------
+        metric
+            Its `subset` and `group` decide.
+        among
+            (items,): the items to look at, in place of the metric's subset.
+
+        Raises
+        ------
+        DesignError
+            The items have no such grouping, or a group reaches over two clusters, so that leaving out one cluster would
+            cut it.
+        """
+        mask = self.mask(metric) if among is None else among
+        tallies = {key: values[:, mask] for key, values in self.tallies.items()}
+        scored, clusters = self.scored[:, mask], self.clusters[mask]
+        if metric.group:
+            groups = self._grouping(metric)[mask]
+            tallies = {key: least_in_groups(values, groups) for key, values in tallies.items()}
+            scored = least_in_groups(scored.astype(np.float64), groups) > 0
+            clusters = self._clusters_of(metric, groups, clusters)
+        # numbers without gaps, as resampling wants them
+        return Units(tallies, scored, np.unique(clusters, return_inverse=True)[1])
+
+    def _grouping(self, metric: Metric) -> npt.NDArray[np.int64]:
+        if metric.group not in self.groups:
+            raise DesignError(
+                f"{metric.name} looks at groups by {metric.group!r}, which no item has",
+                remedy=f"The groupings are {', '.join(sorted(self.groups)) or 'none'}.",
+            )
+        return self.groups[metric.group]
+
+    def _clusters_of(
+        self, metric: Metric, groups: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """(groups,): the cluster of every group."""
+        numbers, first = np.unique(groups[groups >= 0], return_index=True)
+        inside = clusters[groups >= 0]
+        found = inside[first]
+        if (found[np.searchsorted(numbers, groups[groups >= 0])] != inside).any():
+            raise DesignError(
+                f"a group of {metric.name} (by {metric.group!r}) reaches over several clusters",
+                remedy="The benchmark must give the items of a group one cluster.",
+            )
+        return found
+
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent."""
-        mask = self.mask(metric)
-        return metric(
-            Sums({key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()}, len(self.respondents))
-        )
+        return metric(self.units(metric).sums)
 
     def unscored(self, metric: Metric | None = None) -> int:
         """How many answers are not scored, over all respondents.
@@ -124,6 +226,7 @@ class ScoreMatrix:
             self.words[np.ix_(rows, columns)],
             {name: mask[columns] for name, mask in self.subsets.items()},
             self.answers,
+            {name: numbers[columns] for name, numbers in self.groups.items()},
         )
 
 
@@ -153,6 +256,8 @@ class MatrixBuilder:
         form: Form,
         score: Callable[[Item, Response], Verdict],
         subsets: Callable[[Item], Sequence[str]],
+        groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
+        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] = lambda _, verdicts: verdicts,
     ) -> None:
         self.cell, self.form, self._score = cell, form, score
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
@@ -160,7 +265,7 @@ class MatrixBuilder:
         self._known: list[dict[object, int]] = [{} for _ in form.items]
         self._rows: list[npt.NDArray[np.int64]] = []
         self._names: list[str] = []
-        self._subsets = subsets
+        self._subsets, self._groupings, self._relate = subsets, groupings, relate
 
     def add(self, respondent: str, answers: Sequence[Response | Row | None]) -> None:
         """Score one respondent's answers, given in the order of the form's items; None for one never asked."""
@@ -176,6 +281,7 @@ class MatrixBuilder:
                 if len(answer[0]) <= _SHORT:
                     known[key] = code
             row[i] = code
+        self._relate_row(row)
         self._rows.append(np.array(row, dtype=np.int64))
         self._names.append(respondent)
 
@@ -184,8 +290,21 @@ class MatrixBuilder:
         row = []
         for answer, verdict in zip(answers, verdicts, strict=True):
             row.append(0 if answer is None else self._keep(verdict, answer))
+        self._relate_row(row)
         self._rows.append(np.array(row, dtype=np.int64))
         self._names.append(respondent)
+
+    def _relate_row(self, row: list[int]) -> None:
+        """Replace the verdicts that depend on others of the same respondent."""
+        verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
+        related = self._relate(self.form.items, verdicts)
+        if related is verdicts:
+            return
+        for i, (before, after) in enumerate(zip(verdicts, related, strict=True)):
+            if after is not before:
+                self._verdicts.append(after)
+                self._words.append(self._words[row[i]])
+                row[i] = len(self._verdicts) - 1
 
     def _score_new(self, item: Item, response: Response) -> int:
         return self._keep(self._score(item, response), response)
@@ -209,4 +328,16 @@ class MatrixBuilder:
                 members.setdefault(name, np.zeros(shape[1], dtype=bool))[i] = True
         words = np.array(self._words)[codes]
         names, items = tuple(self._names), self.form.items
-        return ScoreMatrix(self.cell, names, items, value[codes], tallies, state[codes], words, members, answers)
+        return ScoreMatrix(
+            self.cell, names, items, value[codes], tallies, state[codes], words, members, answers, self._groups()
+        )
+
+    def _groups(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Grouping -> (items,): groups numbered in the order in which the items name them."""
+        found: dict[str, npt.NDArray[np.int64]] = {}
+        numbers: dict[tuple[str, str], int] = {}
+        for i, item in enumerate(self.form.items):
+            for name, group in self._groupings(item).items():
+                column = found.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
+                column[i] = numbers.setdefault((name, group), len(numbers))
+        return found

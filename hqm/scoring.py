@@ -114,7 +114,7 @@ def score_file(
 
 
 def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], judgements: Path | None) -> ScoreMatrix:
-    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets)
+    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
     if not benchmark.roles:
         if judgements is not None:
             raise UsageError(f"{benchmark.name} is scored by rule, not by a judge", remedy="Leave out --judgements.")

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from hqm.administer import Administration, Desk, Job, StoredRespondent, cells_in, forms_of, people_in, people_of
-from hqm.audit import Audit, audit
+from hqm.audit import audit
+from hqm.audit_value import Audit
 from hqm.benchmark import Benchmark, Scoring
 from hqm.errors import HQMError, UsageError
+from hqm.families import read_families
 from hqm.forms.build import read_form
 from hqm.judges.base import Prompts
 from hqm.judges.desk import Judged, JudgeDesk, Progress
@@ -53,6 +55,7 @@ class Wishes:
     rejudge: int = 1
     prompts: Prompts = "hqm"
     mode: str | None = None
+    families: Path | None = None
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -257,6 +260,7 @@ class Session:
                 criterion=self.wishes.criterion,
                 metrics=self.wishes.metrics,
                 judges=self.panels(benchmark),
+                families=read_families(self.wishes.families) if self.wishes.families else None,
             )
             for benchmark in self.benchmarks
         )

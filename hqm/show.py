@@ -13,7 +13,7 @@ from hqm.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hqm.audit import Audit
+    from hqm.audit_value import Audit
     from hqm.card import Card
     from hqm.estimate import Forecast
     from hqm.fetch import Fetched
@@ -38,6 +38,8 @@ def _print(*things: Any) -> None:
     from rich.console import Console
 
     console = Console(soft_wrap=False)
+    if not console.is_terminal:  # a file or a pipe has no edge
+        console.width = max(console.width, 120)
     for thing in things:
         # data may hold square brackets: nothing printed here is markup
         console.print(thing, markup=False, highlight=False)

@@ -6,33 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hqm import STATES, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores
+from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
 
-FAMILIES = {
-    "test_retest": "Test-retest",
-    "parallel_forms": "Parallel forms",
-    "criterion": "Criterion",
-    "judge_consistency": "Judge asked again",
-    "judge_agreement": "Another judge",
-    "blindness": "Without the picture",
-}
-STATISTICS = {
-    "pearson": "Pearson r",
-    "pearson_same_items": "Pearson r, judged items alone",
-    "icc_a1": "ICC(A,1), agreement",
-    "icc_c1": "ICC(C,1), consistency",
-    "noise_floor": "noise floor r0",
-    "item_agreement": "item agreement",
-    "mean_shift": "mean shift",
-    "yes_ratio_shift": "yes-ratio shift",
-    "length_shift": "length shift (words)",
-}
-TASKS = {"yes_no": "yes/no", "choice": "multiple choice", "caption": "captioning", "vqa": "short answers"}
-FLAGS = {
-    "FEW_MODELS": "fewer than 20 respondents: read the interval, not the number",
-    "UNPARSED": "more than 1% of the answers are not scored",
-    "REVERSED": "the two scores point opposite ways; the other was turned round",
-}
+from hqm import FLAGS, STATES, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores
+
 DASH = "–"
 
 
@@ -111,7 +88,8 @@ def cell(text: str) -> str:
 
 
 def _digits(found: Estimate) -> int:
-    return 2 if found.indicator.endswith("length_shift") else 3
+    statistic = found.indicator.rpartition(".")[2]
+    return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
 
 
 def estimate(found: Estimate) -> Text:
@@ -176,7 +154,7 @@ def indicators(one: BenchmarkAudit) -> Table:
         rows.append(
             (
                 Text(FAMILIES.get(family, family)),
-                Text(STATISTICS.get(statistic, statistic)),
+                Text(statistic_name(statistic)),
                 Text(found.metric),
                 Text(cell(found.first), found.first),
                 Text(cell(found.other), found.other),
@@ -194,18 +172,23 @@ def indicators(one: BenchmarkAudit) -> Table:
 
 
 def indicators_brief(one: BenchmarkAudit) -> Table:
-    """Every estimate in the width of a terminal."""
+    """The chief estimates in the width of a terminal, with the intervals for these models and for others like them."""
     rows, reasons = [], []
     for found in one.estimates:
         family, _, statistic = found.indicator.partition(".")
-        name = f"{FAMILIES.get(family, family)}, {STATISTICS.get(statistic, statistic)}"
+        if statistic not in HEADLINES.get(family, (statistic,)) or found.status == "not_applicable":
+            continue
+        name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
         if family == "criterion":
             name += f" ({Cell.parse(found.other).judge})"
-        span = interval(found.interval("model_population"), _digits(found))
-        rows.append((Text(name), Text(found.metric), estimate(found), Text(span)))
+        spans = [interval(found.interval(kind), _digits(found)) for kind in ("fixed_models", "model_population")]
+        rows.append((Text(name, family), Text(found.metric), estimate(found), *map(Text, spans)))
         if found.reason:
             reasons.append(f"{found.indicator} ({found.metric}): {found.reason}")
-    return Table("Indicators", ("indicator", "metric", "value", "95% interval"), tuple(rows), (2, 3), tuple(reasons))
+    columns = ("indicator", "metric", "value", "these models", "other models")
+    order = list(FAMILIES)
+    rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
+    return Table("Indicators", columns, tuple(rows), (2, 3, 4), tuple(reasons))
 
 
 def _methods(found: Estimate) -> str:

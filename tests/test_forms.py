@@ -49,6 +49,21 @@ FLIPPED = {
     "Does the cat sit here? Please answer yes or no.": "Does the cat not sit here? Please answer yes or no.",
     'Does the sign say "STOP"?': 'Does the sign not say "STOP"?',
     "Is the text made by John F. Kennedy?": "Is the text not made by John F. Kennedy?",
+    # adjectives before their noun, places behind it, names, geometry
+    "Is the right orange circle larger than the left orange circle?": "Is the right orange circle not larger than the left orange circle?",
+    "Are the two red vertical lines parallel?": "Are the two red vertical lines not parallel?",
+    "Is the bowl with fruit on the table?": "Is the bowl with fruit not on the table?",
+    "Is the center area on the left larger than the one on the right?": "Is the center area on the left not larger than the one on the right?",
+    "Is angle A larger than angle B?": "Is angle A not larger than angle B?",
+    "Is angle 1 + angle 2 < 180 ?": "Is angle 1 + angle 2 not < 180 ?",
+    "If AF, BE, CD, are the three midlines, is M the centroid?": "If AF, BE, CD, are the three midlines, is M not the centroid?",
+    "Is the formula E=mc^2 representative of it?": "Is the formula E=mc^2 not representative of it?",
+    "Is this poster for the TV series Reply 1988?": "Is this poster not for the TV series Reply 1988?",
+    "Did Hispanic and Asian households earn the most?": "Did Hispanic and Asian households not earn the most?",
+    "Did the year 2004 witness a higher toll than 2005?": "Did the year 2004 not witness a higher toll than 2005?",
+    "Is the soup in the bowl green in color?": "Is the soup in the bowl not green in color?",
+    "Were Asians the largest group?": "Were Asians not the largest group?",
+    "Did China's exports experience a decrease?": "Did China's exports not experience a decrease?",
     # a question that is negated already loses its negation
     "Is the cat not asleep?": "Is the cat asleep?",
 }

@@ -100,6 +100,80 @@ def test_a_metric_of_a_subset_looks_at_its_items_alone() -> None:
         found.score(BY_NAME["accuracy"].within("odd"))
 
 
+def grouped(rows: dict[str, list[str | None]], groupings: list[dict[str, str]], clusters: list[str]) -> ScoreMatrix:
+    form = Form(
+        "original",
+        tuple(
+            Item(f"q{i}", "Is it?", "yes_no", "yes", cluster=c, meta=g)
+            for i, (g, c) in enumerate(zip(groupings, clusters, strict=True))
+        ),
+    )
+    builder = MatrixBuilder(
+        Cell(), form, lambda _, r: Verdict.unscored("unparsed") if r.text == "?" else Verdict(float(r.text), {"right": float(r.text), "n": 1.0}),
+        lambda item: ["late"] if item.id > "q3" else [], lambda item: dict(item.meta),
+    )  # fmt: skip
+    for name, texts in rows.items():
+        builder.add(name, [None if text is None else Response(text) for text in texts])
+    return builder.build()
+
+
+GROUPS = [{"figure": f} if f else {} for f in ("a", "b", "a", "", "b", "c", "a", "c")]
+
+
+def test_a_metric_by_groups_counts_a_group_as_right_when_all_of_it_is() -> None:
+    rng = np.random.default_rng(3)
+    rows = {name: [str(v) for v in rng.integers(0, 2, 8)] for name in "xyz"}
+    matrix = grouped(rows, GROUPS, ["0"] * 8)
+    metric = Metric("all", mean_of("right"), group="figure")
+    expected = []
+    for texts in rows.values():
+        by: dict[str, list[int]] = {}
+        for group, text in zip(GROUPS, texts, strict=True):
+            if group:
+                by.setdefault(group["figure"], []).append(int(text))
+        expected.append(sum(all(values) for values in by.values()) / len(by))
+    assert matrix.score(metric).tolist() == expected
+    # the subset first, then the groups that are left of it; an item in no group is left out
+    late = metric.within("late")
+    by_hand = [np.mean([int(t[4]), int(t[5]) and int(t[7]), int(t[6])]) for t in rows.values()]
+    assert matrix.score(late).tolist() == by_hand
+    with pytest.raises(DesignError, match="'page', which no item has"):
+        matrix.score(Metric("m", mean_of("right"), group="page"))
+
+
+def test_a_group_with_an_unscored_answer_drops_out() -> None:
+    matrix = grouped({"x": ["1", "1", "?", "0", "1", "0", "1", "1"]}, GROUPS, ["0"] * 8)
+    metric = Metric("all", mean_of("right"), group="figure")
+    assert matrix.score(metric).tolist() == [0.5], "a has an unread answer; b is right, c is not"
+    assert matrix.units(metric).scored.tolist() == [[False, True, True]]
+    assert np.isnan(grouped({"x": [None] * 8}, GROUPS, ["0"] * 8).score(metric)).all()
+
+
+def test_a_group_must_lie_in_one_cluster() -> None:
+    metric = Metric("all", mean_of("right"), group="figure")
+    for clusters in ("01000000", "00100000", "00000001"):
+        with pytest.raises(DesignError, match="reaches over several clusters"):
+            grouped({"x": ["1"] * 8}, GROUPS, list(clusters)).score(metric)
+    units = grouped({"x": ["1"] * 8}, GROUPS, list("01001202")).units(metric)
+    assert units.clusters.tolist() == [0, 1, 2], "figures a, b and c"
+    assert units.tallies["right"].tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_leaving_out_a_cluster_equals_scoring_without_it() -> None:
+    """The jackknife over tallies reduced by group is that over the answers themselves."""
+    rng = np.random.default_rng(5)
+    texts = [str(v) for v in rng.integers(0, 2, 8)]
+    clusters = list("01001202")
+    metric = Metric("all", mean_of("right"), group="figure")
+    whole = grouped({"x": texts}, GROUPS, clusters)
+    units = whole.units(metric)
+    for number in range(3):
+        keep = [i for i in range(8) if clusters[i] != str(number)]
+        less = grouped({"x": [texts[i] for i in keep]}, [GROUPS[i] for i in keep], [clusters[i] for i in keep])
+        left = {key: values[0][units.clusters != number].sum() for key, values in units.tallies.items()}
+        assert float(metric(left)) == float(less.score(metric)[0])
+
+
 def test_nobody_scored_gives_no_number() -> None:
     assert np.isnan(matrix({"a": [None] * 4}).score(BY_NAME["accuracy"])).all()
 

@@ -45,7 +45,12 @@ def test_released_rules(name: str, answer: str, read: str | None) -> None:
 
 
 def test_every_parser_of_the_field_is_there() -> None:
-    assert {"strict", *READ} == set(PARSERS)
+    assert {"strict", "last", *READ} == set(PARSERS)
+
+
+def test_the_last_word_counts_where_an_answer_reasons_first() -> None:
+    said = [parser("last")(text) for text in ("No dog. A cat. So yes", "Yes, but no: NO", "another", "")]
+    assert said == ["yes", "no", None, None]
 
 
 @given(st.text(st.sampled_from("YesnotNo ,.\n"), max_size=30))

@@ -44,7 +44,7 @@ def gate(
 ) -> None:
     """Hold an audit against a policy: interval ends against thresholds; what was not measured is not passed."""
     from hqm import show
-    from hqm.audit import Audit
+    from hqm.audit_value import Audit
     from hqm.gate import Policy
     from hqm.gate import gate as hold
 

@@ -46,7 +46,7 @@ def report(
     to: Annotated[Path, typer.Option("--to", help="The report's file.")] = Path("report.html"),
 ) -> None:
     """Write the HTML report of an audit."""
-    from hqm.audit import Audit
+    from hqm.audit_value import Audit
 
     write_report(Audit.load(audit_file), to)
     print(f"report: {to}")

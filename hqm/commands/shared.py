@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hqm.errors import DataError
 
 if TYPE_CHECKING:
-    from hqm.audit import Audit
+    from hqm.audit_value import Audit
     from hqm.session import Session, Wishes
     from hqm.store import Store
 

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.errors import DataError, NoRule
+from hqm.forms.deny import deny, is_compound
+from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip
 from hqm.forms.wording import rephrase
@@ -19,13 +21,18 @@ from hqm.types import PARALLEL, Form, Item, LeftOut, Task
 
 def flip_item(item: Item) -> Item:
     """A yes/no item with its question negated and its truth inverted."""
-    made = flip(item.prompt)
+    made = deny(item.prompt) if is_compound(item.prompt) else flip(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
 
 
 def rephrase_item(item: Item) -> Item:
     """An item with its instruction or question in other words, the target as it was."""
-    made = rephrase(item.prompt)
+    try:
+        made = rephrase(item.prompt)
+    except NoRule:
+        if item.task != "vqa":
+            raise
+        made = rephrase_open(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
 

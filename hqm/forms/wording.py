@@ -36,7 +36,7 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("say", r"What (?:does|do) (?P<x>.+) say\?", r"What is written on \g<x>?"),
         ("covers", r"What covers (?P<x>.+)\?", r"What is \g<x> covered with?"),
         ("where-relative", r"Where (?:is|are) (?P<x>.+) relative to (?P<y>.+)\?", r"What is the position of \g<x> relative to \g<y>?"),
-        ("which-in", r"Which (?P<x>\w+) are in (?P<y>.+)\?", r"What \g<x> does \g<y> show?"),
+        ("which-in", r"Which (?P<x>\w+) are in (?P<y>the (?:image|picture|photo|scene))\?", r"What \g<x> does \g<y> show?"),
         ("which-of-two", r"Which is (?P<c>\w+), (?P<x>.+) or (?P<y>.+)\?", r"Between \g<x> and \g<y>, which is \g<c>?"),
     )
 )  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from hqm.judges.panel import parse_judge
 from hqm.metrics import Array, Metric
-from hqm.psychometrics import Bounds, Coefficient
-from hqm.scores import ScoreMatrix, Sums, align
+from hqm.psychometrics import Bounds, Coefficient, agreement_left_out
+from hqm.scores import ScoreMatrix, Sums, Units, align
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
 from hqm.version import __version__
@@ -106,40 +106,66 @@ class Case:
         return np.stack(rows)
 
     @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """What the metrics sum, administration by administration: items, or groups of items."""
+        # a person's labels know neither subsets nor groups: they are looked at as the metric looks at the first
+        found = []
+        for matrix, metric in zip(self.matrices, self.metrics, strict=True):
+            seen = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
+            found.append(seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group)))
+        return tuple(found)
+
+    @property
     def clusters(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """(items in the mask,): the number of each item's cluster, 0 to C - 1."""
-        return np.unique(self.first.clusters[self.mask], return_inverse=True)[1]
+        """(units,): the number of each unit's cluster, 0 to C - 1."""
+        return self.units[0].clusters
 
     @cached_property
     def without(self) -> Array:
         """(administrations, respondents, clusters): the scores with each cluster of items left out."""
         found = []
-        for k, (matrix, metric) in enumerate(zip(self.matrices, self.metrics, strict=True)):
-            left = left_out(matrix, metric, self.mask, self.clusters)
+        for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
+            left = left_out(units, metric)
             found.append(1 - left if self.turned and k else left)
         return np.stack(found)
 
     @cached_property
+    def agreement_without(self) -> Mapping[str, Array]:
+        """Coefficient of agreement -> (clusters,): between the first and the last administration, each cluster left out."""
+        if self.whole is not None:
+            return {}
+        return agreement_left_out(self.without[0], self.without[-1])
+
+    @cached_property
     def item_scores(self) -> Array:
-        """(administrations, respondents, items): the metric of every single answer; NaN where it was not scored."""
+        """(administrations, respondents, units): the metric of every single answer; NaN where it was not scored."""
         found = []
-        for k, (matrix, metric) in enumerate(zip(self.matrices, self.metrics, strict=True)):
-            one = item_scores(matrix, metric)[:, self.mask]
+        for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
+            one = unit_scores(units, metric)
             found.append(1 - one if self.turned and k else one)
         return np.stack(found)
 
     @property
     def additive(self) -> bool:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
-        return self.metric.share and not self.metric.group
+        return self.metric.share
 
-    def estimate(self, statistic: str, found: Coefficient, /, *, flags: Sequence[str] = (), **detail: Any) -> Estimate:
-        """A coefficient as a signed estimate."""
+    def estimate(
+        self,
+        statistic: str,
+        found: Coefficient,
+        /,
+        *,
+        flags: Sequence[str] = (),
+        over: str = "model_population",
+        **detail: Any,
+    ) -> Estimate:
+        """A coefficient as a signed estimate; `over` is what its own interval generalises over."""
         intervals = []
         if found.fixed is not None and math.isfinite(found.fixed.low):
             intervals.append(_interval(found.fixed, "fixed_models"))
         if math.isfinite(found.low):
-            intervals.append(Interval(found.low, found.high, "model_population", found.method, found.level))
+            intervals.append(Interval(found.low, found.high, over, found.method, found.level))
         unscored = sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
         carried = [*self.flags, *found.flags, *flags]
         if self.turned:
@@ -231,21 +257,22 @@ def family_of(facet: str, first: ScoreMatrix, other: ScoreMatrix) -> str:
     return "judge_consistency" if same else "judge_agreement"
 
 
-def item_scores(matrix: ScoreMatrix, metric: Metric) -> Array:
-    """(respondents, items): the metric of every single answer; NaN where it was not scored."""
-    return np.where(matrix.scored, metric(Sums(matrix.tallies, *matrix.values.shape)), np.nan)
+def unit_scores(units: Units, metric: Metric) -> Array:
+    """(respondents, units): the metric of every single answer, or group of answers; NaN where it was not scored."""
+    return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
 
 
-def left_out(matrix: ScoreMatrix, metric: Metric, mask: np.ndarray[Any, Any], clusters: np.ndarray[Any, Any]) -> Array:
-    """(respondents, clusters): the metric with each cluster of items left out."""
+def left_out(units: Units, metric: Metric) -> Array:
+    """(respondents, clusters): the metric with each cluster of units left out."""
+    clusters = units.clusters
     count = int(clusters.max()) + 1 if len(clusters) else 0
     order = np.argsort(clusters, kind="stable")
     starts = np.searchsorted(clusters[order], np.arange(count))
     sums = {}
-    for key, values in matrix.tallies.items():
-        by_cluster = np.add.reduceat(values[:, mask][:, order], starts, axis=1) if count else values[:, :0]
+    for key, values in units.tallies.items():
+        by_cluster = np.add.reduceat(values[:, order], starts, axis=1) if count else values[:, :0]
         sums[key] = by_cluster.sum(axis=1, keepdims=True) - by_cluster
-    return metric(Sums(sums, len(matrix.respondents), count))
+    return metric(Sums(sums, len(units.scored), count))
 
 
 def number(value: float | None) -> float | None:
@@ -256,3 +283,16 @@ def number(value: float | None) -> float | None:
 def numbers(values: Array) -> list[float | None]:
     """Numbers for a detail."""
     return [number(float(value)) for value in values]
+
+
+def informative(one: Case, found: Coefficient) -> Coefficient:
+    """A coefficient that is 1 by construction says nothing."""
+    if one.facet == "run" and one.deterministic and np.isfinite(found.value):
+        reason = (
+            "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
+        )
+        return Coefficient(
+            found.value, found.low, found.high, found.n, found.level, found.method, "not_informative", reason,
+            flags=("DETERMINISTIC",),
+        )  # fmt: skip
+    return found

@@ -35,7 +35,7 @@ def item_findings(one: Case, seed: int = 0) -> Iterable[Estimate]:
         groups=[[items[i].id for i in group] for group in doubled.by_key[:_SHOWN]],
         contradictory=[[items[i].id for i in group] for group in doubled.contradictory[:_SHOWN]],
     )  # fmt: skip
-    if not one.additive:
+    if not one.additive or one.metric.group:
         reason = f"{one.metric.name} is no mean of item scores"
         for name in ("discrimination", "negative_items", "dead_items", "label_errors", "misfit_items"):
             yield one.estimate(name, Coefficient.absent("not_applicable", reason, n))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hqm.indicators.case import Case, number
+from hqm.indicators.case import Case, informative, number
+from hqm.indicators.flags import dominant, shifted, unread_bounds
 from hqm.indicators.style import mean_words
 from hqm.psychometrics import (
     Coefficient,
@@ -16,6 +18,7 @@ from hqm.psychometrics import (
     icc,
     item_agreement,
     kendall_tau_b,
+    left_out_bounds,
     mean_shift,
     pearson,
     spearman,
@@ -27,36 +30,43 @@ def agreement(one: Case) -> Iterable[Estimate]:
     """Every coefficient of agreement between the two administrations' scores."""
     x, y = one.scores
     n = one.n_effective
-    yield one.estimate("pearson", informative(one, pearson(x, y, n_effective=n)))
+    strong, without = dominant(one)
+    r = _fixed(one, "pearson", informative(one, pearson(x, y, n_effective=n)))
+    yield one.estimate("pearson", r, flags=strong, **without, **unread_bounds(one.first, one))
     if one.whole is not None:
         yield one.estimate("pearson_same_items", pearson(one.first.score(one.metric), y, n_effective=n))
     yield one.estimate("spearman", informative(one, spearman(x, y, n_effective=n)))
     yield one.estimate("tau_b", informative(one, kendall_tau_b(x, y, n_effective=n)))
     if one.family != "criterion":  # a human's share and a metric need not have one scale
         found = icc(np.stack([x, y], axis=1))
+        moved = shifted(one)
         yield one.estimate(
-            "icc_a1", informative(one, found.a1), sem=number(found.sem_agreement), mdc95=number(found.mdc95)
+            "icc_a1",
+            _fixed(one, "icc_a1", informative(one, found.a1)),
+            sem=number(found.sem_agreement),
+            mdc95=number(found.mdc95),
+            flags=moved,
+            shift=number(mean_shift(x, y).value),
         )
-        yield one.estimate("icc_c1", informative(one, found.c1), sem=number(found.sem_consistency))
+        yield one.estimate(
+            "icc_c1", _fixed(one, "icc_c1", informative(one, found.c1)), sem=number(found.sem_consistency)
+        )
         lin = concordance(x, y, n_effective=n)
-        yield one.estimate("ccc", informative(one, lin.ccc), bias_correction=number(lin.bias_correction))
-        yield one.estimate("mean_shift", mean_shift(x, y))
+        yield one.estimate(
+            "ccc", _fixed(one, "ccc", informative(one, lin.ccc)), bias_correction=number(lin.bias_correction)
+        )
+        yield one.estimate("mean_shift", _fixed(one, "mean_shift", mean_shift(x, y)))
         yield _limits(one)
     if one.metrics[0].share and one.metrics[-1].share:
         yield items_agree(one)
 
 
-def informative(one: Case, found: Coefficient) -> Coefficient:
-    """A coefficient that is 1 by construction says nothing."""
-    if one.facet == "run" and one.deterministic and np.isfinite(found.value):
-        reason = (
-            "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
-        )
-        return Coefficient(
-            found.value, found.low, found.high, found.n, found.level, found.method, "not_informative", reason,
-            flags=("DETERMINISTIC",),
-        )  # fmt: skip
-    return found
+def _fixed(one: Case, statistic: str, found: Coefficient) -> Coefficient:
+    """The coefficient with its interval for these respondents over other items."""
+    left = one.agreement_without.get(statistic)
+    if left is None or found.status != "ok":
+        return found
+    return replace(found, fixed=left_out_bounds(found.value, left, reliability=statistic != "mean_shift"))
 
 
 def _limits(one: Case) -> Estimate:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.case import Case, number, numbers
-from hqm.indicators.pairs import informative
+from hqm.indicators.case import Case, informative, number, numbers
 from hqm.psychometrics import (
     Coefficient,
     GeneralizedRetest,
@@ -48,7 +47,7 @@ def retest(one: Case, seed: int = 0) -> Iterable[Estimate]:
     floor = _floor(one)
     yield one.estimate("noise_floor", floor)
     yield one.estimate("gain", _gain(one, found.rho, floor))
-    length = standardized_reliability(found.rho, one.n_items, LENGTH)
+    length = standardized_reliability(found.rho, max(len(one.clusters), 1), LENGTH)
     yield one.estimate("rho_g_1000", informative(one, length), length=LENGTH)
     yield one.estimate(
         "drift", _p_value(drift.p, drift.status, drift.reason, drift.n), statistic=number(drift.statistic)
@@ -81,7 +80,7 @@ def _floor(one: Case) -> Coefficient:
     if not one.metric.share:
         reason = f"{one.metric.name} is no share of items, so coin flips have no variance to compare with"
         return Coefficient.absent("not_applicable", reason, len(one.respondents))
-    return noise_floor(one.scores[0], one.n_items)
+    return noise_floor(one.scores[0], len(one.clusters))
 
 
 def _gain(one: Case, rho: Coefficient, floor: Coefficient) -> Coefficient:

@@ -45,7 +45,7 @@ def solvable_blind(one: Case, items: tuple[Item, ...], seed: int = 0) -> Iterabl
     ]
     if found.status == "ok":
         yield one.estimate(
-            "blind_accuracy", found.accuracy, baseline=number(found.baseline), gain=number(found.gain.value),
+            "blind_accuracy", found.accuracy, over="items", baseline=number(found.baseline), gain=number(found.gain.value),
             gain_interval=[number(found.gain.low), number(found.gain.high)], p=number(found.p), by_type=rows, items=len(sample),
         )  # fmt: skip
     else:

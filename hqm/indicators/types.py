@@ -53,7 +53,7 @@ def type_estimates(one: Case, form: Form, claimed: Iterable[str]) -> Iterable[Es
     found = type_coverage(
         [item.type for item in items], HALLUCINATION_TYPES, images=[item.image or item.id for item in items],
         questions=[item.prompt for item in items], claimed=set(claimed),
-        scores=one.item_scores[0] if one.additive else None,
+        scores=one.item_scores[0] if one.additive and not one.metric.group else None,
     )  # fmt: skip
     rows = [
         {"type": t.name, "items": t.items, "images": t.images, "wordings": t.wordings, "share": number(t.share),
@@ -67,7 +67,7 @@ def type_estimates(one: Case, form: Form, claimed: Iterable[str]) -> Iterable[Es
 
 def _added_value(one: Case, labels: list[str]) -> Estimate:
     n = len(one.respondents)
-    if not one.additive:
+    if not one.additive or one.metric.group:
         return one.estimate(
             "added_value", Coefficient.absent("not_applicable", f"{one.metric.name} is no mean of item scores", n)
         )

@@ -136,7 +136,8 @@ class JudgeDesk:
         """The verdicts of one administration, from stored replies alone."""
         asking = self.asking(number)
         found = verdicts(self.benchmark, form, rows, lambda _: asking)
-        builder = MatrixBuilder(cell, form, self.benchmark.verdict, self.benchmark.subsets)
+        made_by = self.benchmark
+        builder = MatrixBuilder(cell, form, made_by.verdict, made_by.subsets, made_by.groupings, made_by.relate)
         hashes = []
         for name, row in rows.items():
             builder.add_verdicts(name, row, found[name])

@@ -39,6 +39,7 @@ from hqm.psychometrics.form_effect import (
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
 )
+from hqm.psychometrics.form_spread import FormSpread, form_spread, item_sensitivity
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
 from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
@@ -54,6 +55,7 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
@@ -66,8 +68,22 @@ from hqm.psychometrics.position import (
     position_bias,
     recall_deviation,
 )
+from hqm.psychometrics.probability import (
+    ExpectedRetest,
+    TemperatureCurve,
+    expected_retest,
+    sampling_probability,
+    temperature_curve,
+)
+from hqm.psychometrics.probability_facets import (
+    ExpectedForms,
+    ExpectedJudgeNoise,
+    expected_judge_noise,
+    expected_parallel_forms,
+)
 from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
 from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
+from hqm.psychometrics.rater_agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
 from hqm.psychometrics.response_bias import (
     BalancedScore,
     PairCoherence,
@@ -87,6 +103,13 @@ from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_ha
 from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
+from hqm.psychometrics.verdicts import (
+    SpecificAgreement,
+    averaged_judge_share,
+    flip_rate,
+    majority_flip,
+    specific_agreement,
+)
 from hqm.psychometrics.weights import stream
 
 __all__ = [
@@ -104,8 +127,12 @@ __all__ = [
     "Cue",
     "Duplicates",
     "Equivalence",
+    "ExpectedForms",
+    "ExpectedJudgeNoise",
+    "ExpectedRetest",
     "FamilyDependence",
     "FormReliability",
+    "FormSpread",
     "GeneralizedRetest",
     "Giveaway",
     "Grim",
@@ -139,16 +166,20 @@ __all__ = [
     "SignalDetection",
     "SignificanceTest",
     "Solvability",
+    "SpecificAgreement",
     "SplitHalf",
     "StandardErrors",
     "Statistic",
     "Subscore",
     "TableCheck",
+    "TemperatureCurve",
     "TopK",
     "TypeCoverage",
     "Violation",
     "acquiescence",
     "aggregate",
+    "agreement_left_out",
+    "averaged_judge_share",
     "balanced_score",
     "benjamini_hochberg",
     "bias_test",
@@ -156,15 +187,22 @@ __all__ = [
     "blind_solvability",
     "check_table",
     "circular_accuracy",
+    "cohen_kappa",
     "concordance",
     "cronbach_alpha",
     "drift_test",
     "duplicate_items",
     "equivalence",
     "equivalence_margin",
+    "expected_judge_noise",
+    "expected_parallel_forms",
+    "expected_retest",
     "family_dependence",
+    "flip_rate",
     "form_reliability",
+    "form_spread",
     "grim",
+    "gwet_ac1",
     "holm",
     "icc",
     "item_agreement",
@@ -172,6 +210,7 @@ __all__ = [
     "item_functioning",
     "item_response",
     "item_rest",
+    "item_sensitivity",
     "items_for_error",
     "items_needed",
     "jackknife_interval",
@@ -180,13 +219,16 @@ __all__ = [
     "kendall_tau_b",
     "kendall_w",
     "kr21",
+    "krippendorff_alpha",
     "label_error_candidates",
     "lambda2",
     "lambda6",
     "leakage_cues",
     "leave_one_out",
+    "left_out_bounds",
     "length_elasticity",
     "length_shift",
+    "majority_flip",
     "mantel_haenszel",
     "mean_shift",
     "measurement_error",
@@ -208,12 +250,14 @@ __all__ = [
     "resample",
     "rho_g",
     "rho_g_of_scores",
+    "sampling_probability",
     "shift_heterogeneity",
     "shift_heterogeneity_of_scores",
     "signal_detection",
     "signal_detection_from_rates",
     "spearman",
     "spearman_brown",
+    "specific_agreement",
     "split_half",
     "standard_errors",
     "standardized_reliability",
@@ -221,6 +265,7 @@ __all__ = [
     "stream",
     "subscore_value",
     "tally_statistic",
+    "temperature_curve",
     "top_k_overlap",
     "type_coverage",
     "yes_excess",

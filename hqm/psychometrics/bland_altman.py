@@ -114,7 +114,9 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
     s = float(difference.std(ddof=1))
     quantile = float(t.ppf(0.5 + level / 2, n - 1))
     half = quantile * s / math.sqrt(n)
-    near, far = (float(c) for c in nct.ppf([0.5 - level / 2, 0.5 + level / 2], n - 1, multiplier * math.sqrt(n)))
+    near, far = (
+        float(c) for c in np.ravel(nct.ppf([0.5 - level / 2, 0.5 + level / 2], n - 1, multiplier * math.sqrt(n)))
+    )
     near, far = s * near / math.sqrt(n), s * far / math.sqrt(n)
     low, high = bias - multiplier * s, bias + multiplier * s
     rough = quantile * math.sqrt(3 * s * s / n)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.correlation import is_constant, pearson
 from hqm.psychometrics.generalized_retest import cluster_sums
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 Array = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ class ShiftHeterogeneity:
     test
         Cochran's Q of equal shifts; its `status` speaks for the whole.
     shift
-        The mean shift (first - second), weighted by precision, with a normal interval.
+        The mean shift (first - second), weighted by precision, with a normal interval over items (`fixed`).
     i2
         Share of the shifts' variance that is not sampling error, 0 to 1.
     deviation
@@ -156,7 +156,9 @@ def shift_heterogeneity_of_scores(
     spread = float(d[there].var(ddof=1)) - float(s2[there].mean())
     return ShiftHeterogeneity(
         chi_square_test(q, m - 1, NAME, m),
-        Coefficient(centre, centre - half, centre + half, m, level, "inverse variance", se=se),
+        Coefficient(
+            centre, n=m, level=level, fixed=Bounds(centre - half, centre + half, "inverse variance", level), se=se
+        ),
         max(0.0, 1 - (m - 1) / q) if q > 0 else 0.0,
         math.sqrt(max(0.0, spread)),
         d,
@@ -249,8 +251,8 @@ def form_reliability(
     level
         Confidence level.
     n_bootstrap
-        How often respondents are drawn anew. The interval is normal on z = atanh with the bootstrap's standard error; it
-        needs 5 respondents and its coverage has not been simulated.
+        How often respondents are drawn anew, with both their scores. The percentile interval is cut at 1, as the value
+        is; it needs 5 respondents and its coverage has not been simulated.
 
     Returns
     -------
@@ -291,14 +293,11 @@ def form_reliability(
         return FormReliability(observed, none, math.nan, float(rel_a[0]), float(rel_b[0]))
     raw, low, high, method = float(value[0]), math.nan, math.nan, ""
     if n >= 5:
-        from scipy.special import ndtri
-
         drawn = _disattenuated(data[rng.integers(0, n, size=(n_bootstrap, n))])[0]
-        drawn = np.arctanh(np.clip(drawn[np.isfinite(drawn)], -1 + 1e-6, 1 - 1e-6))
+        drawn = np.clip(drawn[np.isfinite(drawn)], -1.0, 1.0)
         if len(drawn) > n_bootstrap / 2:
-            centre = math.atanh(min(max(raw, -1 + 1e-6), 1 - 1e-6))
-            half = float(ndtri(0.5 + level / 2)) * float(drawn.std(ddof=1))
-            low, high, method = math.tanh(centre - half), math.tanh(centre + half), "respondent bootstrap on z"
+            low, high = (float(q) for q in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
+            method = "respondent bootstrap percentile"
     attenuation = math.sqrt(float(rel_a[0] * rel_b[0]))
     if abs(raw) > 1:
         true = Coefficient(math.copysign(1.0, raw), low, high, n, level, method, raw=raw, flags=("ABOVE_ONE",))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.form_effect import mean_with_error
 from hqm.psychometrics.generalized_retest import cluster_sums
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Bounds, Coefficient
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def item_sensitivity(
     clusters
         (items,): labels of what items share.
     level
-        Confidence level of the normal interval over items.
+        Confidence level of the normal interval over items (`fixed`); `n` counts items.
 
     Returns
     -------
@@ -140,10 +140,10 @@ def item_sensitivity(
     if labels.shape != x.shape[2:]:
         raise ValueError(f"clusters must have one label an item ({x.shape[2]}), got shape {labels.shape}")
     forms = x.shape[0]
-    scored = np.isfinite(x).all(axis=0)
+    scored = np.asarray(np.isfinite(x).all(axis=0))
     if forms < 2 or not scored.any():
         reason = f"sensitivity needs 2 forms and a scored item, there are {forms} forms"
-        return (Coefficient.absent("insufficient", reason),) * x.shape[1]
+        return tuple(Coefficient.absent("insufficient", reason) for _ in range(x.shape[1]))
     from scipy.special import ndtri
 
     # the sum over pairs of |a - b| of sorted numbers is a weighted sum of them
@@ -157,7 +157,8 @@ def item_sensitivity(
         if not n:
             found.append(Coefficient.absent("insufficient", "no item is scored on every form"))
         elif e > 0:
-            found.append(Coefficient(m, max(0.0, m - z * e), m + z * e, n, level, "cluster normal", se=e))
+            ends = Bounds(max(0.0, m - z * e), m + z * e, "cluster normal", level)
+            found.append(Coefficient(m, n=n, level=level, fixed=ends, se=e))
         else:
             found.append(Coefficient(m, n=n, level=level))
     return tuple(found)

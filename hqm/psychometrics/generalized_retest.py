@@ -177,7 +177,7 @@ def rho_g(
     labels = np.arange(items) if clusters is None else np.asarray(clusters)
     if labels.shape != (items,):
         raise ValueError(f"clusters must have one label an item ({items}), got shape {labels.shape}")
-    scored = np.isfinite(x).all(axis=0)
+    scored = np.asarray(np.isfinite(x).all(axis=0))
     n = scored.sum(axis=1)
     if runs < 2 or not scored.any():
         reason = f"test-retest needs 2 runs with scored items, there are {runs} runs, {int(scored.any(axis=1).sum())} respondents"
@@ -293,7 +293,7 @@ def _with_intervals(
     raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
     size = size_of(count, n_effective)
     if count > 3 and size > 1:
-        upper, lower = (float(q) / (size - 1) for q in chi2.ppf([0.5 + level / 2, 0.5 - level / 2], size - 1))
+        upper, lower = (float(q) / (size - 1) for q in np.ravel(chi2.ppf([0.5 + level / 2, 0.5 - level / 2], size - 1)))
         low, high = max(0.0, 1 - ratio * upper), max(0.0, 1 - ratio * lower)
         method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
     if without is not None and noise_without is not None:

@@ -91,7 +91,7 @@ def judge_share(
     labels = np.arange(j.shape[2]) if clusters is None else np.asarray(clusters)
     if labels.shape != j.shape[2:]:
         raise ValueError(f"clusters must have one label an item ({j.shape[2]}), got shape {labels.shape}")
-    scored = np.isfinite(j).all(axis=0) & np.isfinite(k).all(axis=0)
+    scored = np.asarray(np.isfinite(j).all(axis=0) & np.isfinite(k).all(axis=0))
     count = scored.sum(axis=1)
     if len(j) < 2 or len(k) < 2 or not scored.any():
         reason = f"a judge's share needs 2 verdicts and 2 runs on common items, there are {len(j)} and {len(k)}"
@@ -189,6 +189,6 @@ def judge_share_from_correlations(
 
     value = (1 - rejudged) / (1 - retest)
     df = n_respondents - 1
-    low, high = (float(q) for q in f.ppf([0.5 - level / 2, 0.5 + level / 2], df, df))
+    low, high = (float(q) for q in np.ravel(f.ppf([0.5 - level / 2, 0.5 + level / 2], df, df)))
     flags = ("NEGATIVE_COMPONENT",) if value > 1 else ()
     return Coefficient(value, value * low, value * high, n_respondents, level, "F", flags=flags)

@@ -77,7 +77,7 @@ def standardized_reliability(reliability: Coefficient | float, n_items: int, n_s
     low, high = (spearman_brown(end, factor) for end in (given.low, given.high))
     fixed = given.fixed
     if fixed is not None:
-        ends = (spearman_brown(end, factor) for end in (fixed.low, fixed.high))
+        ends = spearman_brown(fixed.low, factor), spearman_brown(fixed.high, factor)
         fixed = Bounds(*ends, f"{fixed.method}, Spearman-Brown", fixed.level)
     method = f"{given.method}, Spearman-Brown to {n_standard} items".removeprefix(", ")
     return Coefficient(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.icc import icc
@@ -77,7 +78,7 @@ def measurement_error(scores: npt.ArrayLike, *, level: float = 0.95) -> Measurem
         none = Coefficient.absent(found.c1.status, found.c1.reason, found.n)
         return MeasurementError(none, none, none, none)
     df = (found.n - 1) * (found.k - 1)
-    tails = chi2.ppf([0.5 + level / 2, 0.5 - level / 2], df)
+    tails = np.ravel(chi2.ppf([0.5 + level / 2, 0.5 - level / 2], df))
     narrow, wide = (math.sqrt(df / float(tail)) for tail in tails)
 
     def with_interval(error: float, factor: float) -> Coefficient:

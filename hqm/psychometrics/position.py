@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.form_effect import mean_with_error
 from hqm.psychometrics.generalized_retest import cluster_sums
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 NAME = "uniform choice of position"
@@ -168,7 +168,7 @@ def circular_accuracy(
     clusters
         (items,): labels of what items share.
     level
-        Confidence level of the normal interval with cluster standard error.
+        Confidence level of the normal interval over items (`fixed`); `n` counts items.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def circular_accuracy(
     labels = np.arange(x.shape[2]) if clusters is None else np.asarray(clusters)
     if labels.shape != x.shape[2:]:
         raise ValueError(f"clusters must have one label an item ({x.shape[2]}), got shape {labels.shape}")
-    scored = np.isfinite(x).all(axis=0)
+    scored = np.asarray(np.isfinite(x).all(axis=0))
     if x.shape[0] < 2 or not scored.any():
         reason = f"circular accuracy needs 2 rotations and a scored item, there are {x.shape[0]} rotations"
         none = Coefficient.absent("insufficient", reason)
@@ -211,7 +211,8 @@ def circular_accuracy(
         if not n:
             found.append(Coefficient.absent("insufficient", "no item is scored in every rotation"))
         elif e > 0:
-            found.append(Coefficient(m, max(0.0, m - z * e), min(1.0, m + z * e), n, level, "cluster normal", se=e))
+            ends = Bounds(max(0.0, m - z * e), min(1.0, m + z * e), "cluster normal", level)
+            found.append(Coefficient(m, n=n, level=level, fixed=ends, se=e))
         else:
             found.append(Coefficient(m, n=n, level=level))
     return CircularAccuracy(tuple(found), tuple(single.tolist()))

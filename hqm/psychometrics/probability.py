@@ -152,12 +152,12 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
 
 def _item_variance(p: Array) -> float:
     """Residual mean square of the probabilities: respondent by item without seed noise."""
-    p = p[:, np.isfinite(p).all(axis=0)]
-    m, n = p.shape
+    p = np.asarray(p[:, np.isfinite(p).all(axis=0)])
+    m, n = int(p.shape[0]), int(p.shape[1])
     if m < 2 or n < 2:
         return math.nan
     residual = p - p.mean(axis=0) - p.mean(axis=1)[:, None] + p.mean()
-    return float((residual**2).sum()) / ((m - 1) * (n - 1))
+    return float(np.square(residual).sum()) / ((m - 1) * (n - 1))
 
 
 def _absent(status: Status, reason: str, count: npt.NDArray[np.int64]) -> ExpectedRetest:

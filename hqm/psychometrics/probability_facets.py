@@ -167,4 +167,5 @@ def _row_means(x: npt.ArrayLike) -> Array:
         raise ValueError(f"probabilities must have shape (respondents, items), got {p.shape}")
     there = np.isfinite(p)
     n = there.sum(axis=1)
-    return np.divide(np.where(there, p, 0.0).sum(axis=1), n, out=np.full(len(p), np.nan), where=n > 0)
+    sums = np.where(there, p, 0.0).sum(axis=1)
+    return np.asarray(np.divide(sums, n, out=np.full(len(p), np.nan), where=n > 0))

@@ -13,7 +13,7 @@ from hqm.psychometrics.form_effect import mean_with_error
 from hqm.psychometrics.generalized_retest import cluster_sums
 from hqm.psychometrics.icc import icc
 from hqm.psychometrics.length import spearman_brown
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Bounds, Coefficient
 
 Array = npt.NDArray[np.float64]
 
@@ -173,7 +173,9 @@ def _normal(value: float, error: float, level: float, reason: str) -> Coefficien
     # an interval without width claims a certainty that few items do not give
     if not half > 0:
         return Coefficient(value, n=1, level=level)
-    return Coefficient(value, value - half, value + half, 1, level, "cluster normal", se=error)
+    return Coefficient(
+        value, n=1, level=level, fixed=Bounds(value - half, value + half, "cluster normal", level), se=error
+    )
 
 
 def _over_respondents(values: Array, level: float) -> tuple[Coefficient, float]:
@@ -196,7 +198,7 @@ class PairCoherence:
     """How often a respondent answers the two opposite forms of an item coherently.
 
     `coherent`, `chance` and `corrected` have one entry a respondent: the share of pairs with exactly one yes (interval
-    over items), what a respondent who ignores the question would reach at the same rates of yes, and the share beyond
+    over items in `fixed`), what a respondent who ignores the question would reach at the same rates of yes, and the share beyond
     chance, (coherent - chance) / (1 - chance), NaN where chance is 1.
     """
 

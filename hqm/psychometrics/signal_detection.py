@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Bounds, Coefficient, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class SignalDetection:
         c: below 0 a lean towards yes, above 0 towards no.
     balanced_accuracy
         Mean of the shares right among true yes and true no (uncorrected); .5 is chance whatever the lean.
+        The intervals are over items (`fixed`) and `n` counts items.
     status, reason
         `ok`, or why there are no numbers, in a sentence.
     """
@@ -90,20 +91,20 @@ def signal_detection(
     n = int(yes + no)
 
     def normal(value: float, error: float) -> Coefficient:
-        return Coefficient(value, value - z * error, value + z * error, n, level, "delta method", se=error)
+        ends = Bounds(value - z * error, value + z * error, "delta method", level)
+        return Coefficient(value, n=n, level=level, fixed=ends, se=error)
 
     sensitivity, specificity = hits / yes, correct_rejections / no
     # the corrected rates keep the error above 0 where every answer is right
     error = math.sqrt(h * (1 - h) / yes + f * (1 - f) / no) / 2
     balanced = (sensitivity + specificity) / 2
+    ends = Bounds(max(0.0, balanced - z * error), min(1.0, balanced + z * error), "normal", level)
     return SignalDetection(
         h,
         f,
         normal(zh - zf, math.sqrt(variance)),
         normal(-(zh + zf) / 2, math.sqrt(variance) / 2),
-        Coefficient(
-            balanced, max(0.0, balanced - z * error), min(1.0, balanced + z * error), n, level, "normal", se=error
-        ),
+        Coefficient(balanced, n=n, level=level, fixed=ends, se=error),
     )
 
 

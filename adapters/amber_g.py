@@ -1,0 +1,356 @@
+"""AMBER, generative: descriptions of 1,004 pictures, scored by the objects that they mention.
+
+Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the discriminative part are
+passed over. The nouns of a description that are in AMBER's vocabulary are compared with the picture's true objects and
+with objects that people expect there (targets). CHAIR is the share of mentioned objects that are made up, Cover the
+share of true objects mentioned, Hal the share of descriptions that make something up, Cog the rate of expected ones
+among what is made up; all in percent. With AMBER-d scored as well, the AMBER Score is (100 - CHAIR + F1) / 2.
+
+The paper's Figures 4 and 5 are metrics too: `position.at_20` to `position.at_100`, the share of made-up words in each
+fifth of the description; `hal.at_20`, `cover.at_20` and so on, Hal and Cover of the first 20, 40, 60 and 80 percent of
+its words (rounded up). Nouns are found in the whole description, then those after the cut are dropped.
+
+Nouns, lemmas and likeness come from named parts (`--words`): `official` is the release's own (NLTK, spaCy's
+en_core_web_lg), `offline`, the default, is HanTa, lemminflect and a table of synonyms. With it, fewer made-up words are
+excused by their likeness to a true object: published figures want `official`.
+
+Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001,
+percentages have one decimal; repeats count each time; nothing is brought to lower case; the vocabulary has associated
+words too; nine safe words are never made up but count as mentioned; a word associated with several true objects covers
+the first of them alone, even where it names another; a word like a true one (cosine above 0.8) is excused; a made-up
+word hits a target when it is one, is associated with one, or is like one; Cog divides by the number of targets. `paper`:
+distinct objects in any case, the annotated objects as the vocabulary, no associations, safe words or likeness; ratios of
+each description averaged, Cog over the mentioned objects; a description without any object has no CHAIR and no Cog and
+makes nothing up; nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hqm import (
+    AnswerError,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Recipe,
+    Response,
+    Verdict,
+    found,
+    ratio,
+    read_json,
+    read_records,
+    read_text,
+    take,
+)
+
+FIFTHS = (20, 40, 60, 80, 100)
+_SPAN = re.compile(r"\S+")
+
+
+class _Targets(NamedTuple):
+    """Words, and for each the object it stands for: associated words first, then the objects themselves."""
+
+    words: tuple[str, ...]
+    stands_for: tuple[int, ...]
+    size: int
+
+    @classmethod
+    def of(cls, objects: Sequence[str], associated: Mapping[str, Sequence[str]]) -> _Targets:
+        pairs = [(word, i) for i, name in enumerate(objects) for word in associated[name]]
+        pairs += [(name, i) for i, name in enumerate(objects)]
+        return cls(tuple(word for word, _ in pairs), tuple(i for _, i in pairs), len(objects))
+
+
+class _Mention(NamedTuple):
+    """One mentioned object: the word's place, the true object it covers, the targets it hits, whether it is made up."""
+
+    word: str
+    place: int
+    covers: int | None = None
+    hits: tuple[int, ...] = ()
+    made_up: bool = False
+
+
+def _rounded(values: Any) -> Any:
+    """Python's own rounding to one decimal, element by element."""
+    return np.vectorize(lambda v: round(float(v), 1) if np.isfinite(v) else v, otypes=[float])(values)
+
+
+def _percent(top: str, bottom: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
+    if official:
+        return lambda t: _rounded(t[top] / (t[bottom] + 0.001) * 100)
+    return lambda t: 100 * ratio(t[top], t[bottom])
+
+
+def _hal(clean: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
+    if official:
+        return lambda t: _rounded(100 - t[clean] / (t["n"] + 0.001) * 100)
+    return lambda t: 100 - 100 * ratio(t[clean], t["n"])
+
+
+def _metrics(official: bool) -> Iterator[Metric]:
+    about = "Of the objects mentioned, the percentage made up."
+    yield Metric("chair", _percent("made_up", "mentioned", official), "lower", about=about)
+    about = "Of the true objects, the percentage mentioned."
+    yield Metric("cover", _percent("covered", "true", official), about=about)
+    yield Metric("hal", _hal("clean", official), "lower", about="Percentage of descriptions that make something up.")
+    about = "Made-up objects that people expect there, in percent of " + (
+        "all expected ones." if official else "the objects mentioned."
+    )
+    yield Metric("cog", _percent("hit", "targets", official), "lower", about=about)
+    about = "Mean relative place of made-up words: 0 at the start, 1 at the end."
+    yield Metric("position", lambda t: ratio(t["place"], t["words_made_up"]), "neither", about=about)
+    for at in FIFTHS:
+        about = f"Of the made-up words, the share between {at - 20} and {at} percent of the description's length."
+        yield Metric(f"position.at_{at}", _share_at(at), "neither", about=about)
+    for at in FIFTHS[:-1]:
+        about = f"Percentage of descriptions that make something up in the first {at} percent of their words."
+        yield Metric(f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about)
+        about = f"Of the true objects, the percentage mentioned in the first {at} percent of the words."
+        yield Metric(f"cover.at_{at}", _percent(f"covered_{at}", "true", official), about=about)
+    yield Metric("length", lambda t: ratio(t["words"], t["n"]), "neither", about="Mean length in words.")
+
+
+def _share(top: int, bottom: int) -> float:
+    return top / bottom if bottom else 0.0
+
+
+def _share_at(at: int) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda t: ratio(t[f"place_{at}"], t["words_made_up"])
+
+
+class AmberG(Benchmark):
+    """The descriptions of AMBER."""
+
+    recipes = {  # noqa: RUF012
+        "offline": Recipe(nouns="hanta", likeness="synonyms"),
+        "official": Recipe(nouns="nltk", likeness="en_core_web_lg"),
+    }
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """CHAIR, Cover, Hal and Cog, then where and at what length."""
+        return tuple(_metrics(self.scoring == "official"))
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Mapping[str, Any]]:
+        """Id -> annotation, discriminative ones included."""
+        rows = read_records(self.data / "annotations.json")
+        return {str(take(row, "id", "annotations.json")): row for row in rows}
+
+    @cached_property
+    def associated(self) -> Mapping[str, Sequence[str]]:
+        """Object -> associated words."""
+        return dict(read_json(self.data / "relation.json"))
+
+    @cached_property
+    def safe_words(self) -> frozenset[str]:
+        """Words that are never made up."""
+        return frozenset(read_text(self.data / "safe_words.txt").split("\n")) - {""}
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that count as objects."""
+        if self.scoring == "official":
+            return frozenset(self.associated) | {word for words in self.associated.values() for word in words}
+        notes = (note for note in self.annotations.values() if note["type"] == "generative")
+        return frozenset(word.lower() for note in notes for word in (*note["truth"], *note["hallu"]))
+
+    @cached_property
+    def _pictures(self) -> dict[str, tuple[_Targets, _Targets]]:
+        """Id -> true objects and targets, with what is associated with them."""
+        made = {}
+        for item in self.read().items:
+            note = self.annotations[item.id]
+            missing = [name for name in (*note["truth"], *note["hallu"]) if name not in self.associated]
+            if missing:
+                raise DataError(
+                    f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated with",
+                    place=str(self.data / "relation.json"),
+                    remedy="Take both files of one release.",
+                )
+            made[item.id] = tuple(_Targets.of(note[kind], self.associated) for kind in ("truth", "hallu"))
+        return made  # type: ignore[return-value]
+
+    @cached_property
+    def _alike(self) -> tuple[dict[str, int], Any]:
+        """The vocabulary's numbers, and which of its words are alike."""
+        words = sorted(self.vocabulary)
+        if self.words.likeness is None:
+            raise DataError(f"{self.name} was given no measure of likeness", remedy="Name one with --words.")
+        return {word: i for i, word in enumerate(words)}, self.words.likeness.alike(words, words)
+
+    def read(self) -> Form:
+        """`query/query_generative.json`; the objects are in `annotations.json`."""
+        path = self.data / "query" / "query_generative.json"
+        items = []
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            key, image = str(take(record, "id", place)), str(take(record, "image", place))
+            if self.annotations.get(key, {}).get("type") != "generative":
+                what = f"annotations.json has no generative annotation for the id {key}"
+                raise DataError(what, place=place, remedy="Take both files of one release.")
+            prompt = str(take(record, "query", place))
+            items.append(Item(key, prompt, "caption", None, image, "existence", "", image))
+        return Form("original", tuple(items))
+
+    # --- scoring ---
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """The tally of one description."""
+        words = [match.start() for match in _SPAN.finditer(response.text)]
+        official = self.scoring == "official"
+        mentions = self._official(item, response.text) if official else self._paper(item, response.text)
+        places = [max(0, bisect.bisect_right(words, mention.place) - 1) for mention in mentions]
+        true, targets = self._pictures[item.id]
+        wrong = [(mention, place) for mention, place in zip(mentions, places, strict=True) if mention.made_up]
+        covered = [(m.covers, place) for m, place in zip(mentions, places, strict=True) if m.covers is not None]
+        tally = {
+            "n": 1.0,
+            "words": float(len(words)),
+            "clean": float(not wrong),
+            "words_made_up": float(len(wrong)),
+            "place": sum((place + 0.5) / len(words) for _, place in wrong),
+        }
+        sizes = {
+            "made_up": len(wrong),
+            "mentioned": len(mentions),
+            "covered": len({name for name, _ in covered}),
+            "hit": len({target for mention in mentions for target in mention.hits}),
+        }
+        if official:
+            tally |= {name: float(size) for name, size in sizes.items()}
+            tally |= {"true": float(true.size), "targets": float(targets.size)}
+            share = 1.0
+        else:
+            any_object = float(bool(mentions))
+            share = 1 / len(set(self._names(item, "truth")))
+            tally |= {"made_up": _share(sizes["made_up"], len(mentions)), "mentioned": any_object}
+            tally |= {"hit": _share(sizes["hit"], len(mentions)), "targets": any_object}
+            tally |= {"covered": sizes["covered"] * share, "true": 1.0}
+        for at in FIFTHS:
+            kept = math.ceil(len(words) * at / 100)
+            tally[f"clean_{at}"] = float(all(place >= kept for _, place in wrong))
+            tally[f"covered_{at}"] = share * len({name for name, place in covered if place < kept})
+            tally[f"place_{at}"] = float(sum(at - 20 <= 100 * place / len(words) < at for _, place in wrong))
+        return Verdict(tally["clean"], tally, "ok", ", ".join(mention.word for mention, _ in wrong))
+
+    def _names(self, item: Item, kind: str) -> list[str]:
+        return [name.lower() for name in self.annotations[item.id][kind]]
+
+    def _nouns(self, text: str) -> list[tuple[str, int]]:
+        """The lemmas that are in the vocabulary, with their places."""
+        if self.words.nouns is None:
+            raise DataError(f"{self.name} was given no finder of nouns", remedy="Name one with --words.")
+        return [(noun.lemma, noun.start) for noun in self.words.nouns(text) if noun.lemma in self.vocabulary]
+
+    def _official(self, item: Item, text: str) -> list[_Mention]:
+        """The mentions as the released scorer takes them, repeats kept."""
+        true, targets = self._pictures[item.id]
+        return [self._judge(word, place, true, targets) for word, place in self._nouns(text)]
+
+    def _judge(self, word: str, place: int, true: _Targets, targets: _Targets) -> _Mention:
+        if word in self.safe_words:
+            return _Mention(word, place)
+        if word in true.words:
+            return _Mention(word, place, true.stands_for[true.words.index(word)])
+        number, alike = self._alike
+
+        def first_like(side: _Targets) -> int | None:
+            row = alike[number[word]]
+            return next((side.stands_for[j] for j, other in enumerate(side.words) if row[number[other]]), None)
+
+        hits = {first_like(targets)} - {None}
+        if word in targets.words:
+            hits.add(targets.stands_for[targets.words.index(word)])
+        covers = first_like(true)
+        return _Mention(word, place, covers, tuple(hit for hit in hits if hit is not None), covers is None)
+
+    def _paper(self, item: Item, text: str) -> list[_Mention]:
+        """The mentions as the paper defines them: each object once, at its first place."""
+        true, targets = self._names(item, "truth"), self._names(item, "hallu")
+        made = {}
+        for word, place in self._nouns(text.lower()):
+            if word not in made:
+                covers = true.index(word) if word in true else None
+                hits = (targets.index(word),) if word in targets else ()
+                made[word] = _Mention(word, place, covers, hits, covers is None)
+        return list(made.values())
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """A JSON array of `id` and `response`; what the release prints is over the answers that the file has."""
+        given: dict[str, Response] = {}
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            key = str(take(record, "id", place))
+            if key in given:
+                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer an id.")
+            if key in form.by_id:
+                text = take(record, "response", place)
+                given[key] = Response("" if text is None else str(text))
+            elif key not in self.annotations:
+                remedy = "Check that the file belongs to AMBER."
+                raise AnswerError(f"AMBER has no id {key!r}", place=place, remedy=remedy)
+        return form, given
+
+    def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
+        """The AMBER Score, from CHAIR here and F1 of AMBER-d."""
+        chair, f1 = scores.get("amber_g", {}).get("chair"), scores.get("amber_d", {}).get("f1")
+        return {"amber_score": None if chair is None or f1 is None else (100 - chair + f1) / 2}
+
+    # --- what is odd ---
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """The oddities of the released annotation."""
+        notes = {item.id: self.annotations[item.id] for item in form.items}
+        both = [f"{key}: {', '.join(set(n['truth']) & set(n['hallu']))}" for key, n in notes.items()]
+        both = [text for text in both if not text.endswith(": ")]
+        yield from found("annotation-overlap", "{n} pictures list an object both as true and as a target", both)
+        for kind, name in (("truth", "a true object"), ("hallu", "a target")):
+            twice = [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))]
+            what = f"{{n}} pictures list {name} twice: the release can never count both"
+            yield from found(f"annotation-twice-{kind}", what, twice)
+        shadowed = [
+            f"{key}: '{name}' is counted as '{note['truth'][index]}'"
+            for key, note in notes.items()
+            for name in dict.fromkeys(note["truth"])
+            for true in [self._pictures[key][0]]
+            for index in [true.stands_for[true.words.index(name)]]
+            if note["truth"][index] != name
+        ]
+        yield from found(
+            "shadowed-object",
+            "{n} true objects are associated with another one of their picture: the release counts their mention for that",
+            shadowed,
+        )
+        for kind, name in (("truth", "true objects"), ("hallu", "targets")):
+            safe = [f"{key}: {word}" for key, note in notes.items() for word in note[kind] if word in self.safe_words]
+            yield from found(
+                f"safe-word-{kind}", f"{{n}} {name} are safe words: the release passes over their mention", safe
+            )
+        near = [
+            f"{key}: {', '.join(words)}"
+            for key, note in notes.items()
+            if (words := [h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])])
+        ]
+        yield from found("target-associated", "{n} pictures have a target that is associated with a true object", near)
+        capital = [word for word in self.associated if word != word.lower()]
+        yield from found("capital", "{n} objects have a capital letter, and the release compares case", capital)
+        yield Finding(
+            "objects",
+            f"{len(self.associated)} objects, {len({w for n in notes.values() for w in n['truth']})} of them true somewhere; "
+            f"{sum(len(v) for v in self.associated.values())} associated words",
+            len(self.associated),
+        )

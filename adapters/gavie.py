@@ -1,0 +1,278 @@
+"""GAVIE: 1,000 instructions about Visual Genome pictures, answers marked 0 to 10 for relevancy and for accuracy by a judge.
+
+Release: FuxiaoLiu/LRV-Instruction. It ships the instructions, a script that writes prompts, and one prompt with five answers;
+it calls no judge and reads no reply. There is no right answer and no type: the judge is given the regions of the picture
+(captions with boxes, `vg_annotation.json`) and marks the answers. Where that file is not there, it is shown the picture. Modes:
+`single`, one answer a call; `joint`, all respondents' answers to an instruction in one call, as the release's prompt has them.
+Accuracy is the hallucination score, and the item score. Two questions of one picture share a cluster.
+
+Official and paper. The release defines no scoring of replies, so both read them alike: under the heading Relevancy and the
+heading Accuracy, the number behind "score of (the) answer N" (8, 8.5, 8/10); a missing accuracy, two different ones, or one
+outside 0 to 10 leave the answer unscored; a missing relevancy leaves it out of the mean relevancy alone. They differ in the
+prompt: the release's script writes a box's width where its height belongs (`official`); `paper` writes the height. The script
+also asks for a field `instruction` that its file calls `question`, and gives all questions of a picture one file name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Replies,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    read_json,
+    read_records,
+    read_text,
+    take,
+)
+
+_TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
+_HEADING = re.compile(r"^\W*(relevancy|relevance|accuracy)\b\W*?(?:$|:[^\S\n]*)", re.IGNORECASE | re.MULTILINE)
+_NUMBER = r"(-?\d+(?:\.\d+)?)(?:\s*/\s*10)?"
+_SCORE = re.compile(rf"(?:scores?\s+(?:of|for)\s+)?(?:the\s+)?answer\s*(\d+)\W*?{_NUMBER}(?![\w/])", re.IGNORECASE)
+_ALONE = re.compile(rf"^\W*(?:score\W*)?{_NUMBER}(?![\w/])", re.IGNORECASE)
+_BOX = re.compile(r"X:\s*\d+")
+
+
+class Gavie(Benchmark):
+    """The 1,000 instructions of GAVIE."""
+
+    modes = ("single", "joint")
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One judge."""
+        return ("judge",)
+
+    @property
+    def jointly(self) -> bool:
+        """In the mode `joint`."""
+        return self.mode == "joint"
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The two means."""
+        return (
+            Metric("accuracy", mean_of("accuracy"), about="Mean mark for what is true of the picture, 0 to 10."),
+            Metric(
+                "relevancy", mean_of("relevancy", "n_relevancy"), about="Mean mark for doing what is asked, 0 to 10."
+            ),
+        )
+
+    def read(self) -> Form:
+        """`evaluation_set.json`; ids are the places in the file, from 1."""
+        path = self.data / "evaluation_set.json"
+        items = []
+        for i, record in enumerate(read_records(path), 1):
+            picture, question = (
+                str(take(record, "image_id", f"{path}: record {i}")),
+                _question(record, f"{path}: record {i}"),
+            )
+            items.append(
+                Item(str(i), question, "vqa", None, f"{picture}.jpg", cluster=picture, meta={"picture": picture})
+            )
+        return Form("original", tuple(items))
+
+    def subsets(self, item: Item) -> list[str]:
+        """None: the release has neither types nor splits."""
+        return []
+
+    # --- judging ---
+
+    @cached_property
+    def regions(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Picture -> its regions; empty without the annotation."""
+        path = self.data / "vg_annotation.json"
+        return dict(read_json(path)) if path.is_file() else {}
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """The marks of one answer."""
+        return (await self.judge_together(item, {"": response}, ask))[""]
+
+    async def judge_together(
+        self, item: Item, responses: Mapping[str, Response], ask: AskJudge
+    ) -> Mapping[str, Verdict]:
+        """The marks of several answers in one call; one by one in the mode `single`."""
+        if len(responses) > 1 and not self.jointly:
+            return await super().judge_together(item, responses, ask)
+        names = [name for name, response in responses.items() if response.state not in ("error", "missing")]
+        verdicts = {name: Verdict.unscored(r.state, r.reason) for name, r in responses.items() if name not in names}
+        if names:
+            seen = item.meta["picture"] not in self.regions
+            reply = await ask(
+                "judge", self._asked(item, [responses[name].text for name in names]), item.image if seen else None
+            )
+            marks = [read_marks(reply, heading, len(names)) for heading in ("relevancy", "accuracy")]
+            verdicts |= {name: _verdict(*pair) for name, pair in zip(names, zip(*marks, strict=True), strict=True)}
+        return {name: verdicts[name] for name in responses}
+
+    def _asked(self, item: Item, answers: Sequence[str]) -> str:
+        numbers = range(1, len(answers) + 1)
+        template = self.prompt("rating")
+        regions = self._regions_of(item)
+        if self.prompts == "hqm":
+            told = "You do not see it, but you know what is where (left-top corner X, Y, then size); boxes that overlap"
+            regions = f"{told} much may show one thing:\n\n{regions}" if regions else "The picture is attached."
+        form = "\n\n".join(
+            f"{heading}:\n" + "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
+            for heading in ("Relevancy", "Accuracy")
+        )
+        listed = "\n".join(f"Answer{n}: {text}" for n, text in zip(numbers, answers, strict=True))
+        return fill(template, regions=regions, question=item.prompt, answers=listed, format=form)
+
+    def _regions_of(self, item: Item) -> str:
+        lines = []
+        for region in self.regions.get(item.meta["picture"], ()):
+            x, y, width, height = region["bbox"][:4]
+            height = width if self.scoring == "official" else height
+            lines.append(f"{region['caption']} X:{x} Y:{y} Width:{width} Height:{height}")
+        return "\n".join(lines)
+
+    def official_prompt(self, name: str) -> str:
+        """The release's prompt: its own example with the picture, the instruction and the answers taken out."""
+        path = next((p for p in (self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt") if p.is_file()), None)
+        if path is None or not self.regions:
+            raise DataError(
+                f"the release's prompt needs {'GAVIE.txt' if path is None else 'vg_annotation.json'}, which is not there",
+                place=str(self.data),
+                remedy="Get it (`hqm fetch gavie` says how), or use --prompts hqm.",
+            )
+        text = read_text(path)
+        cut = re.fullmatch(
+            r"(?P<head>[^\n]+\n)\n.*?\n(?P<here>Here is the instruction[^\n]*\n)[^\n]+\n.*?Answer1:.*?"
+            r"(?P<marks>\nSuppose .*?Output format:\s*\n).*",
+            text,
+            re.DOTALL,
+        )
+        if cut is None:
+            raise DataError("it is not the release's prompt", place=str(path), remedy="Take prompts/GAVIE.txt.")
+        return f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n{cut['marks']}\n{{format}}"
+
+    # --- recorded files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """Records of the evaluation set with an answer, joined by picture and question; or HQM's own format."""
+        records = read_records(path)
+        if records and "image_id" not in records[0]:
+            return super().read_answers(path, form)
+        places: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for item in form.items:
+            places[item.meta["picture"], " ".join(self.original.by_id[item.id].prompt.split())].append(item.id)
+        given: dict[str, Response] = {}
+        for i, record in enumerate(records, 1):
+            place = f"{path}: record {i}"
+            question = " ".join(_question(record, place).split())
+            free = places[str(take(record, "image_id", place)), question]
+            if not free:
+                what = f"the question {question!r} about picture {record['image_id']} is unknown or answered twice"
+                raise AnswerError(what, place=place, remedy="Answer the release's evaluation set.")
+            field = next((name for name in _TEXTS if name in record), "answer")
+            text = take(record, field, place)
+            given[free.pop(0)] = Response("" if text is None else str(text))
+        return form, given
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """A JSON list of replies in the order of the evaluation set, or HQM's own format (the release saves none)."""
+        saved = read_json(path) if path.suffix == ".json" else None
+        if not isinstance(saved, list) or not all(isinstance(reply, str) for reply in saved):
+            return super().read_replies(path, form)
+        if len(saved) != len(self.original):
+            what = f"{len(saved)} replies for {len(self.original)} questions"
+            raise AnswerError(
+                what, place=str(path), remedy="Write one reply a question, an empty text where there is none."
+            )
+        return {item.id: {"judge": [text]} for item, text in zip(self.original.items, saved, strict=True)}
+
+    # --- oddities ---
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """What is odd in the evaluation set."""
+        items = form.items
+        yield Finding(
+            "no-target", "no question has a right answer or a type: everything rests on the judge", len(items)
+        )
+        pictures = Counter(item.cluster for item in items)
+        low, high = min(pictures.values()), max(pictures.values())
+        shared = f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each: resample by picture"
+        yield Finding("shared-pictures", shared, len(pictures))
+        wordings = len({item.prompt for item in items})
+        yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
+        yield from found(
+            "coordinates",
+            "{n} questions give the place of a box in numbers",
+            [i for i in items if _BOX.search(i.prompt)],
+        )
+        wide = [i for i in items if "？" in i.prompt]
+        yield from found("full-width", "{n} questions end in a full-width question mark", wide)
+        twice = [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)]
+        yield from found("stray-mark", "{n} questions end in a stray question mark", twice)
+        options = [
+            i
+            for i in items
+            if re.match(r"(?:Choose|Select) the \w+ ", i.prompt) and not re.search(r":|\ba\)", i.prompt)
+        ]
+        yield from found("absent-options", "{n} questions ask to choose among options that they do not name", options)
+        if not self.regions:
+            missing = "vg_annotation.json is not there: the judge is shown the picture in place of its regions"
+            yield Finding("no-regions", missing, len(pictures))
+
+
+def _question(record: dict[str, Any], place: str) -> str:
+    """The release's file says `question`, its script `instruction`."""
+    return str(record["instruction"] if "instruction" in record else take(record, "question", place))
+
+
+def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None, str]]:
+    """The marks of all answers under one heading, each with the reason where there is none.
+
+    >>> text = "Relevancy:\\nscore of the answer1: 9\\nreason: ok\\nAccuracy:\\nscore of the answer1: 4/10\\nreason: no cat"
+    >>> read_marks(text, "relevancy", 1), read_marks(text, "accuracy", 2)[1]
+    ([(9.0, '')], (None, 'the reply has no accuracy of answer 2'))
+    """
+    marks = list(_HEADING.finditer(reply))
+    ends = [mark.start() for mark in marks[1:]] + [len(reply)]
+    read: dict[int, set[float]] = defaultdict(set)
+    for mark, end in zip(marks, ends, strict=False):
+        if mark[1].lower().removesuffix("ncy").removesuffix("nce") != heading.lower().removesuffix("ncy"):
+            continue
+        block = reply[mark.end() : end]
+        for number, score in _SCORE.findall(block):
+            read[int(number)].add(float(score))
+        alone = _ALONE.match(block) if count == 1 and not read else None
+        if alone:
+            read[1].add(float(alone[1]))
+    return [_mark(read.get(n, set()), heading, n) for n in range(1, count + 1)]
+
+
+def _mark(scores: set[float], heading: str, number: int) -> tuple[float | None, str]:
+    if len(scores) != 1:
+        return None, f"the reply has {'no' if not scores else len(scores)} {heading} of answer {number}"
+    score = next(iter(scores))
+    return (score, "") if 0 <= score <= 10 else (None, f"the {heading} of answer {number} is {score:g}, not 0 to 10")
+
+
+def _verdict(relevancy: tuple[float | None, str], accuracy: tuple[float | None, str]) -> Verdict:
+    """The item score is the accuracy; a relevancy that cannot be read is left out of its own mean."""
+    if accuracy[0] is None:
+        return Verdict.unscored("unparsed", accuracy[1])
+    tally = {"accuracy": accuracy[0], "n": 1.0}
+    if relevancy[0] is not None:
+        tally |= {"relevancy": relevancy[0], "n_relevancy": 1.0}
+    return Verdict(accuracy[0], tally, "ok", f"{accuracy[0]:g}", relevancy[1])

@@ -1,0 +1,400 @@
+"""Hal-Eval: captions with a wrong object, attribute, relation or event (discriminative), and free descriptions (generative).
+
+Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which
+nobody can get) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's types become object =
+existence, attribute = attribute, relation = relation, event = action (a made-up happening with its own things).
+
+Discriminative (`hal_eval_d`): does the caption fit the picture? Five captions a picture; a type's scores compare the true
+captions with that type's, so every type shares one recall. Metrics are called `in_domain.object.f1` and so on. Four forms:
+the question of the release's code (original), that of the paper (parallel), `flipped` (does the caption contradict the
+picture? the answers turn round, so yes is another class there) and `cot` (the paper's question with its request to go
+step by step). Answers are the release's JSON (`result`: five of 0 = no, 1 = yes, 2 = neither, in the order true,
+relation, object, attribute, event; `predict`: the texts up to the first comma), or HQM's own format.
+
+Generative (`hal_eval_g`): a short and a long description of every picture, judged by a model that sees the picture:
+whether anything is made up, then of which types. Hal-Evaluator's weights are not in the release; any model may judge. The
+release has no instruction for the descriptions; ours stand here. Answers are its JSON of `image` and `predict`, with
+`short` or `long` in the file's name; the evaluator's `first_answer` and `second_answer` are read as recorded replies.
+
+Official and paper. Discriminative, `official`: an answer is read up to its first comma, `no` anywhere in it (also in
+"know") is a no, then `yes` or `match` is a yes; what is neither counts as wrong in accuracy, recall and yes-ratio. The
+release has no code for the metrics, they are the paper's. `paper`: the reader `strict`; what it cannot read is left out.
+The forms `flipped` and `cot` have their own readers (`strict`, `last`) in both. Generative, `official`: the first of `Yes`
+and `No`, in this case and even inside a word, neither is a No; types by parts of words; shares of the hallucinated
+descriptions, null where there are none (there the release stops with an error). `paper`: yes or no as a word in any case,
+neither is left out; types by parts of words in any case.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    Card,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Parser,
+    Replies,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    parser,
+    ratio,
+    read_json,
+    read_records,
+    read_text,
+    take,
+)
+
+PARTS = ("in_domain", "out_of_domain")
+KINDS = ("relation", "object", "attribute", "event")
+"""In the order of the files."""
+LENGTHS = ("short", "long")
+_TYPES = {"relation": "relation", "object": "existence", "attribute": "attribute", "event": "action"}
+_NAMES = dict(zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True))
+
+CODE = '```{caption}```. Does the caption delimited by triple backticks match the image exactly? If so, return "yes". If not, return "no".'
+PAPER = "Caption: {caption}\nQuestion: Does the description in the caption accurately reflect the content of the image?"
+FLIPPED = "Caption: {caption}\nQuestion: Does the caption contain anything that contradicts the image?"
+STEPS = f"{PAPER}\nPlease conduct a step-by-step analysis of the image and its associated caption, thereafter providing an answer to the query."
+DESCRIBE = {
+    "short": ("Describe this image in one short sentence.", "Give a one-sentence description of this image."),
+    "long": ("Describe this image in detail.", "Provide a detailed description of this image."),
+}
+
+
+def _discriminative() -> Iterator[Metric]:
+    five = (
+        Metric("accuracy", lambda t: ratio(t["tp"] + t["tn"], t["n"]), share=True, about="Share of right answers."),
+        Metric("precision", lambda t: ratio(t["tp"], t["tp"] + t["fp"]), about="Of the answers yes, the share right."),
+        Metric("recall", mean_of("tp", "truth_yes"), about="Of the questions with the answer yes, the share so answered."),
+        Metric("f1", _f1, about="Harmonic mean of precision and recall, from their counts."),
+        Metric("yes_ratio", lambda t: ratio(t["tp"] + t["fp"], t["n"]), "neither", about="Share of answers yes."),
+    )  # fmt: skip
+    subsets = ["", *KINDS, *PARTS, *(f"{part}.{kind}" for part in PARTS for kind in KINDS)]
+    yield from (metric.within(subset) if subset else metric for subset in subsets for metric in five)
+
+
+def _f1(t: Mapping[str, Any]) -> Any:
+    return ratio(2 * t["tp"], t["tp"] + t["fp"] + t["truth_yes"])
+
+
+def _generative() -> Iterator[Metric]:
+    every = [
+        Metric("accuracy", lambda t: 1 - ratio(t["hallucinated"], t["n"]), share=True, about="Share of descriptions without anything made up."),
+        *(
+            Metric(f"{kind}_ratio", mean_of(kind, "hallucinated"), "neither", about=f"Of the hallucinated descriptions, the share with {what}.")
+            for kind, what in (
+                ("object", "a made-up object"), ("relation", "a wrong relation"), ("attribute", "a wrong attribute"),
+                ("event", "a made-up event"), ("multitype", "several types in one, as the evaluator says"),
+                ("other", "none of these types"),
+            )
+        ),
+        Metric("length", mean_of("words"), "neither", about="Mean length in words."),
+    ]  # fmt: skip
+    subsets = ["", *PARTS, *LENGTHS, *(f"{part}.{length}" for part in PARTS for length in LENGTHS)]
+    yield from (metric.within(subset) if subset else metric for subset in subsets for metric in every)
+
+
+def says_hallucinated(reply: str, official: bool) -> bool | None:
+    """Whether an evaluator's reply says that something is made up; None where it does not say.
+
+    >>> says_hallucinated("Nothing. Yes", official=True), says_hallucinated("Nothing. Yes", official=False)
+    (False, True)
+    """
+    if official:
+        yes, no = reply.find("Yes"), reply.find("No")
+        return yes != -1 and (no == -1 or yes < no)
+    word = re.search(r"\b(yes|no)\b", reply, re.IGNORECASE)
+    return None if word is None else word[1].lower() == "yes"
+
+
+def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
+    """The types that an evaluator's reply names; `other` where it names none that counts.
+
+    `events` also takes the word event for what the release's evaluator calls additional.
+
+    >>> types_said("Attribute and relationship", official=True), types_said("OBJECT", official=True)
+    (['relation', 'attribute'], ['other'])
+    """
+    parts = {
+        "object": ("object",),
+        "relation": ("relation",),
+        "attribute": ("attribut",),
+        "event": ("additional", "aditional", *(("event",) if events else ())),
+        "multitype": ("multitype",),
+    }
+
+    def there(part: str) -> bool:
+        return part in reply or part.capitalize() in reply if official else part in reply.lower()
+
+    named = [kind for kind, spellings in parts.items() if any(map(there, spellings))]
+    # the release's list for the rest lacks one spelling and the mixed type
+    skipped = ("aditional", "multitype") if official else ()
+    known = (part for spellings in parts.values() for part in spellings if part not in skipped)
+    return named if any(map(there, known)) else [*named, "other"]
+
+
+class HalEval(Benchmark):
+    """One of the two evaluations of Hal-Eval, told apart by the card's task."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        if card.task == "yes_no" and settings.get("scoring") == "paper" and not settings.get("reader"):
+            settings["reader"] = "strict"
+        super().__init__(card, data, **settings)
+
+    @property
+    def _asks_yes_no(self) -> bool:
+        return self.card.task == "yes_no"
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Every metric over everything, by type or length, by domain, and by both."""
+        return tuple(_discriminative() if self._asks_yes_no else _generative())
+
+    @cached_property
+    def _pictures(self) -> list[tuple[str, int, str, list[str]]]:
+        """Part, row, picture and the five captions of every picture."""
+        made = []
+        for part in PARTS:
+            path = self.data / f"{part}_evaluation.json"
+            for row, record in enumerate(read_records(path), 1):
+                place = f"{path}: record {row}"
+                if "image" in record:
+                    image = str(record["image"])
+                else:  # a path on the authors' machine
+                    image = f"{part}/{PurePosixPath(str(take(record, 'image_path', place))).name}"
+                wrong = {
+                    _NAMES.get(str(take(one, "type", place)).removesuffix(" Hallucination"), ""): str(
+                        take(one, "caption", place)
+                    )
+                    for one in take(record, "hal_caption", place)
+                }
+                if set(wrong) != set(KINDS):
+                    what = f"its hallucinated captions are of the types {', '.join(map(repr, wrong)) or 'none'}"
+                    raise DataError(what, place=place, remedy="Take the files of the release.")
+                made.append((part, row, image, [str(take(record, "caption", place)), *(wrong[k] for k in KINDS)]))
+        return made
+
+    def read(self) -> Form:
+        """Five captions a picture, or two lengths."""
+        items = []
+        for part, row, image, captions in self._pictures:
+            if self._asks_yes_no:
+                for kind, caption in zip(("truth", *KINDS), captions, strict=True):
+                    target = "yes" if kind == "truth" else "no"
+                    meta = {"kind": kind, "caption": caption}
+                    prompt = CODE.replace("{caption}", caption)
+                    items.append(
+                        Item(
+                            f"{part}/{row}/{kind}",
+                            prompt,
+                            "yes_no",
+                            target,
+                            image,
+                            _TYPES.get(kind),
+                            part,
+                            image,
+                            meta=meta,
+                        )
+                    )
+            else:
+                for length in LENGTHS:
+                    key, meta = f"{part}/{row}/{length}", {"kind": length}
+                    prompt = DESCRIBE[length][0]
+                    items.append(Item(key, prompt, "caption", None, image, None, part, image, meta=meta))
+        return Form("original", tuple(items))
+
+    def parallel(self, form: Form) -> Form:
+        """The paper's question, or the other instruction of the same length."""
+        if self._asks_yes_no:
+            return self._asked_as("parallel", form, PAPER, "hal_eval.paper")
+        return Form(
+            "parallel",
+            tuple(replace(i, prompt=DESCRIBE[i.meta["kind"]][1], rule="hal_eval.instruction") for i in form.items),
+        )
+
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """`flipped` and `cot`."""
+        if not self._asks_yes_no:
+            return ()
+        flipped = self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")
+        turned = tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in flipped.items)
+        return replace(flipped, items=turned), self._asked_as("cot", form, STEPS, "hal_eval.cot")
+
+    @staticmethod
+    def _asked_as(name: str, form: Form, template: str, rule: str) -> Form:
+        texts = (template.replace("{caption}", i.meta["caption"].strip()) for i in form.items)
+        return Form(name, tuple(replace(i, prompt=t, rule=rule) for i, t in zip(form.items, texts, strict=True)))
+
+    def subsets(self, item: Item) -> Sequence[str]:
+        """Its domain, its type or length, and both; a true caption is in every type."""
+        kinds = KINDS if item.meta["kind"] == "truth" else (str(item.meta["kind"]),)
+        return [item.part, *kinds, *(f"{item.part}.{kind}" for kind in kinds)]
+
+    def reader(self, item: Item) -> Parser:
+        """Steps end with their answer, and a contradicted caption is no match."""
+        own = {"hal_eval.flipped": "strict", "hal_eval.cot": "last"}
+        return parser(own[item.rule]) if item.rule in own else super().reader(item)
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """The four counts; an unreadable answer is wrong by the release and unscored by the paper."""
+        if not self._asks_yes_no:
+            return Verdict.unscored("missing", "no judge was asked")
+        read = super().score(item, response)
+        if not read.scored and self.scoring == "paper":
+            return read
+        tally = {**read.tally, "n": 1.0, "truth_yes": float(item.target == "yes")}
+        return Verdict(read.value or 0.0, tally, read.state, read.read, read.reason)
+
+    # --- the evaluator ---
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Descriptions are judged by a model."""
+        return () if self._asks_yes_no else ("judge",)
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """Is anything made up, and then of which types; the evaluator sees the picture both times."""
+        official = self.scoring == "official"
+        first = await ask("judge", fill(self.prompt("exists"), caption=response.text), item.image)
+        made_up = says_hallucinated(first, official)
+        if made_up is None:
+            return Verdict.unscored("unparsed", "the evaluator says neither yes nor no")
+        tally = {"n": 1.0, "hallucinated": float(made_up), "words": float(len(response.text.split()))}
+        kinds: list[str] = []
+        if made_up:
+            second = await ask("judge", fill(self.prompt("types"), caption=response.text, reply=first), item.image)
+            kinds = types_said(second, official, events=not official or self.prompts == "hqm")
+        return Verdict(float(not made_up), {**tally, **dict.fromkeys(kinds, 1.0)}, "ok", ", ".join(kinds))
+
+    def official_prompt(self, name: str) -> str:
+        """What the release's script puts to Hal-Evaluator; its second turn repeats the first."""
+        path = self.data / "eval_our_model_llava15.py"
+        try:
+            nodes = list(ast.walk(ast.parse(read_text(path))))
+        except SyntaxError:
+            nodes = []
+        texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        first = next((text for text in texts if text.startswith("Caption: {}")), None)
+        asked = next((text for text in texts if text.startswith("USER: What types")), None)
+        begun = next((text for text in texts if text.startswith("ASSISTANT: The types")), None)
+        if first is None or asked is None or begun is None or name not in ("exists", "types"):
+            raise DataError(f"it has no prompt {name!r}", place=str(path), remedy="Take the script of the release.")
+        first = first.replace("{}", "{caption}")
+        return first if name == "exists" else f"{first}\nASSISTANT: {{reply}}\n{asked}\n{begun}"
+
+    # --- recorded answers ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """The release's lists of five, its descriptions, or HQM's own format."""
+        rows = read_json(path) if read_text(path).lstrip().startswith("[") else None
+        first = rows[0] if isinstance(rows, list) and rows else None
+        if not self._asks_yes_no and isinstance(first, dict) and {"predict", "image"} <= set(first):
+            return form, {key: Response(str(row["predict"])) for key, row in self._by_picture(path, form)}
+        fives = isinstance(first, list) or (isinstance(first, dict) and {"result", "predict"} & set(first))
+        if rows is None or not fives or not self._asks_yes_no:
+            return super().read_answers(path, form)
+        pictures = list(dict.fromkeys(item.id.rpartition("/")[0] for item in form.items))
+        parts = {item.part for item in form.items}
+        if len(rows) > len(pictures) or (len(parts) > 1 and len(rows) < len(pictures)):
+            raise AnswerError(
+                f"it has {len(rows)} rows for {len(pictures)} pictures",
+                place=str(path),
+                remedy=f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}.",
+            )
+        given = {}
+        for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
+            for kind, text in zip(("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True):
+                given[f"{picture}/{kind}"] = Response(text)
+        return form, given
+
+    def _five(self, row: Any, place: str) -> list[str]:
+        """The five answers of a row: the release's own reading for `official`, its texts for `paper`."""
+        codes = row.get("result") if isinstance(row, dict) else row
+        texts = row.get("predict") if isinstance(row, dict) else None
+        if texts is not None and (codes is None or self.scoring == "paper"):
+            said = [str(text) for text in texts]
+        else:
+            said = [{"0": "no", "1": "yes", "2": ""}.get(str(code), "?") for code in codes or ()]
+        if len(said) != 5 or "?" in said:
+            remedy = "A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts."
+            raise AnswerError(f"it is no row of five answers: {row}", place=place, remedy=remedy)
+        return said
+
+    def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The records of a file of descriptions, each with its item."""
+        length = next((length for length in LENGTHS if length in path.name), None)
+        if length is None:
+            remedy = "Rename it, as the release's files are called."
+            raise AnswerError("its name has neither 'short' nor 'long'", place=str(path), remedy=remedy)
+        free: dict[str, list[str]] = {}
+        for item in form.items:
+            if item.meta["kind"] == length:
+                free.setdefault(PurePosixPath(item.image or "").name, []).append(item.id)
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            waiting = free.get(PurePosixPath(str(take(record, "image", place))).name)
+            if not waiting:
+                what = f"the picture {record['image']!r} is unknown or described too often"
+                raise AnswerError(what, place=place, remedy="Check that the file belongs to Hal-Eval.")
+            yield waiting.pop(0), record
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """The evaluator's two answers in the release's result files, or HQM's own format."""
+        records = read_records(path)
+        if not records or "first_answer" not in records[0]:
+            return super().read_replies(path, form)
+        turns = ("first_answer", "second_answer")
+        return {key: {"judge": [str(row[t]) for t in turns if t in row]} for key, row in self._by_picture(path, form)}
+
+    # --- what is odd ---
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """What gives the answer away, and what cannot be got."""
+        parts = {item.part for item in form.items}
+        for part in PARTS:
+            mine = [picture for picture in self._pictures if picture[0] == part and part in parts]
+            if not mine:
+                continue
+            twice = [image for image, n in Counter(image for _, _, image, _ in mine).items() if n > 1]
+            yield from found(f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice)
+            if self._asks_yes_no:
+                yield from self._surface(part, [captions for _, _, _, captions in mine])
+        if "out_of_domain" in parts:
+            yield Finding("pictures-not-distributed", "the out_of_domain pictures have no address")
+
+    @staticmethod
+    def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
+        """What a reader who never sees the picture can go by."""
+        empty = [f"row {i}: {kind}" for i, row in enumerate(rows, 1) for kind, text in zip(("truth", *KINDS), row, strict=True) if not text.strip()]  # fmt: skip
+        yield from found(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
+        spaced = [row[0] for row in rows if row[0] != row[0].strip()]
+        yield from found(f"{part}-whitespace", f"{{n}} true {part} captions begin or end with white space", spaced)
+        longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
+        yield Finding(
+            f"{part}-event-length",
+            f"the {part} event caption has more words than the true one in {longer} of {len(rows)} rows: its length gives the answer",
+            longer,
+        )
+        dots = [sum(text.rstrip().endswith(".") for text in texts) for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])]  # fmt: skip
+        yield Finding(
+            f"{part}-full-stop",
+            f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of {4 * len(rows)} hallucinated ones",
+            dots[0],
+        )

@@ -1,0 +1,352 @@
+"""HallusionBench: yes/no questions asked of a figure, of an edited figure, and (of charts, maps, tables) without one.
+
+Release: tianyi-lab/HallusionBench. Visual dependent questions (VD) need the figure; visual supplement questions (VS) can be
+answered without, and figure 0 of each of their sets is no figure at all. A question put to several figures of a set is a
+pair. The judge says correct, incorrect or unclear of an answer against `gt_answer_details`; asked again, whether a wrong
+answer is the same as the one given to figure 0. The mode `rule` asks nobody: a read yes or no against `gt_answer`. A result
+file is a JSON list of the questions with `model_prediction`, and with `gpt4v_output_gpt_check` and `same` once judged.
+
+aAcc is per question, fAcc per figure with all its questions right (text-only ones are no figure), qAcc per pair with all its
+figures right. LH, VI and Mixed are the shares of errors that the release's decision tree puts down to language
+hallucination, to visual illusion, to either. Types: the release labels none; its subcategories are mapped (chart and table
+to comparison, map to relation, illusion to comparison, figure to existence, math to attribute, video to action).
+
+Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; figures are read
+in percent rounded to four decimals; the easy and hard accuracies are those of pairs within the original figures and within
+the edited ones; whether an answer said yes is inferred from its being counted right, so that an unclear answer counts as a
+no to a question whose answer is yes, and as a yes otherwise (the other way round where unclear is right); only the questions
+that a file has count. `paper`: a reply that says none of the words is unscored; plain percentages; easy and hard are per
+question; unclear answers are neither yes nor no; all 1,129 questions count. Both count an unclear answer to a text-only VS
+question as right. Where the release stops with an error (no errors to share out, a pair without its figure 0), the metric
+is null or leaves the pair out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmarks.hallusion_bench.measures import measures
+from hqm.benchmarks.hallusion_bench.oddities import oddities, text_only
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    LeftOut,
+    Metric,
+    NoReply,
+    Replies,
+    Response,
+    Verdict,
+    build_parallel,
+    fill,
+    read_records,
+    take,
+    template_in,
+    yes_no_tally,
+)
+
+_TYPES = {
+    "chart": "comparison", "table": "comparison", "illusion": "comparison", "map": "relation", "ocr": "ocr",
+    "figure": "existence", "math": "attribute", "video": "action",
+}  # fmt: skip
+_KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
+_WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
+_BARE = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
+
+
+class HallusionBench(Benchmark):
+    """The 1,129 questions of HallusionBench."""
+
+    modes = ("judge", "rule")
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One judge, asked once or twice; nobody in the mode `rule`."""
+        return () if self.mode == "rule" else ("judge",)
+
+    # --- items ---
+
+    def read(self) -> Form:
+        """`HallusionBench.json`; ids are category, subcategory, set, figure and question joined by `_`."""
+        path = self.data / "HallusionBench.json"
+        items: dict[str, Item] = {}
+        for i, record in enumerate(read_records(path), 1):
+            item = self._item(record, f"{path}: record {i}")
+            if item.id in items:
+                raise DataError(f"the question {item.id} stands twice", place=f"{path}: record {i}")
+            items[item.id] = item
+        return Form("original", tuple(items.values()))
+
+    @staticmethod
+    def _item(record: dict[str, Any], place: str) -> Item:
+        parts = [str(take(record, key, place)) for key in _KEYS]
+        category, kind, group, figure, question = parts
+        truth = {"0": "no", "1": "yes"}.get(str(take(record, "gt_answer", place)))
+        if truth is None or kind not in _TYPES:
+            raise DataError(
+                "its gt_answer or subcategory is unknown", place=place, remedy="Take the file of the release."
+            )
+        name = record.get("filename")
+        return Item(
+            "_".join(parts),
+            str(take(record, "question", place)),
+            "yes_no",
+            truth,
+            str(name).removeprefix("./") if name else None,
+            _TYPES[kind],
+            category,
+            # a set holds whole figures and whole pairs
+            "_".join(parts[:3]),
+            meta={
+                "subcategory": kind,
+                "figure": figure,
+                "pair": "_".join((category, kind, group, question)),
+                "visual": str(take(record, "visual_input", place)),
+                "details": str(take(record, "gt_answer_details", place)),
+            },
+        )
+
+    def parallel(self, form: Form) -> Form:
+        """The negated questions; what contradicts itself, and what asks with which, stays out."""
+        truths: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for item in form.items:
+            truths[self._asked_of(item)].add(str(item.target))
+        torn = [item for item in form.items if len(truths[self._asked_of(item)]) > 1]
+        reason = "the same question about the same figure carries both answers"
+        rest = replace(
+            form,
+            items=tuple(item for item in form.items if item not in torn),
+            left_out=(*form.left_out, *(LeftOut(item.id, item.prompt, reason) for item in torn)),
+        )
+        return build_parallel(rest)
+
+    @staticmethod
+    def _asked_of(item: Item) -> tuple[str, str]:
+        return item.image or item.cluster, " ".join(item.prompt.split())
+
+    def subsets(self, item: Item) -> list[str]:
+        """Category, subcategory, and within each the easy (original) and hard (edited) figures."""
+        scopes = [item.part, f"{item.part}_{item.meta['subcategory']}"]
+        level = "hard" if item.meta["visual"] == "2" else "easy"
+        return [*scopes, level, *(f"{scope}_{level}" for scope in scopes)]
+
+    def groupings(self, item: Item) -> Mapping[str, str]:
+        """The pair, and the figure unless the question is put without one."""
+        groups = {"pair": str(item.meta["pair"])}
+        if not text_only(item):
+            groups["figure"] = f"{item.cluster}_{item.meta['figure']}"
+        return groups
+
+    # --- scoring ---
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The accuracies by category and subcategory, the consistency of figures, the bias to yes, the diagnosis."""
+        return tuple(measures(self.scoring))
+
+    def _verdict(self, item: Item, code: int, read: str, same: float | None = None) -> Verdict:
+        """The verdict of 0 (wrong), 1 (right) or 2 (unclear)."""
+        right = code == 1 or (code == 2 and text_only(item))
+        truth = str(item.target)
+        said = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
+        tally = {
+            "n": 1.0,
+            "right": float(right),
+            "wrong": float(not right),
+            "unclear": float(code == 2),
+            "yes_true": float(truth == "yes"),
+            "yes": float(said == "yes"),
+            "false_yes": float(not right and said == "yes"),
+            "yes_inferred": float(right == (truth == "yes")),
+            "false_yes_inferred": float(not right and truth == "no"),
+            **(yes_no_tally(said, truth) if said else {}),
+        }
+        if not text_only(item):
+            size = self._sizes[item.cluster, item.meta["figure"]]
+            tally |= {"figure_share": right / size, "figures": 1 / size}
+        if same is not None:
+            tally["same"] = same
+        return Verdict(float(right), tally, "ok", read)
+
+    @cached_property
+    def _sizes(self) -> Mapping[tuple[str, str], int]:
+        """Figure -> how many questions are put to it."""
+        return Counter((item.cluster, str(item.meta["figure"])) for item in self.original.items)
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """The read yes or no against `gt_answer`; what cannot be read is unscored."""
+        read = super().score(item, response)
+        return self._verdict(item, int(read.value), read.read) if read.value is not None else read
+
+    def beside(self, item: Item) -> tuple[str, ...]:
+        """The same question put to figure 0."""
+        first = f"{item.cluster}_0_{item.id.rpartition('_')[2]}"
+        return () if item.meta["figure"] == "0" else (first,)
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """Correct, incorrect or unclear; of a wrong answer to another figure than 0, whether it is the same as there."""
+        prompt = fill(
+            self.prompt("correctness"), question=item.prompt, reference=_reference(item), prediction=response.text
+        )
+        reply = await ask("judge", prompt)
+        code = self._read_correctness(reply)
+        if code is None:
+            return Verdict.unscored(
+                "unparsed", f"the judge says neither correct, incorrect nor unclear: {reply[:80]!r}"
+            )
+        texts = list(response.detail.get("beside", {}).values())
+        same = None
+        if code == 0 and texts:
+            prompt = fill(self.prompt("consistency"), prediction=response.text, first=texts[0])
+            try:
+                same = self._read_consistency(await ask("judge", prompt))
+            except NoReply:
+                same = None  # its correctness stands; the error is left out of the diagnosis
+        return self._verdict(item, code, _WORDS[str(code)], same)
+
+    def _read_correctness(self, reply: str) -> int | None:
+        said = reply.lower()
+        if "incorrect" in said:
+            return 0
+        if "correct" in said:
+            return 1
+        return 2 if self.scoring == "official" or "unclear" in said else None
+
+    def _read_consistency(self, reply: str) -> float | None:
+        said = reply.lower()
+        if "same" in said:
+            return 1.0
+        return 0.0 if self.scoring == "official" or "different" in said else None
+
+    def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        """Put every error down to a cause, by what was answered to figure 0."""
+        firsts = {
+            str(item.meta["pair"]): (item, verdict)
+            for item, verdict in zip(items, verdicts, strict=True)
+            if item.meta["figure"] == "0" and verdict.scored
+        }
+        related = []
+        for item, verdict in zip(items, verdicts, strict=True):
+            cause = self._cause(item, verdict, firsts.get(str(item.meta["pair"]))) if verdict.scored else None
+            extra = {cause: 1.0, "diagnosed": 1.0} if cause else {}
+            related.append(replace(verdict, tally={**verdict.tally, **extra}) if extra else verdict)
+        return related
+
+    def _cause(self, item: Item, verdict: Verdict, first: tuple[Item, Verdict] | None) -> str | None:
+        """The release's decision tree; None for a right answer, or where what it asks for is not known."""
+        code = _code(verdict)
+        if verdict.tally["right"]:
+            return None
+        if item.meta["figure"] == "0":
+            return "VI" if item.part == "VD" else "LH"
+        if first is None:
+            return None
+        before = _code(first[1])
+        same = verdict.tally.get("same")
+        if self.mode == "rule":
+            same = float(verdict.read == first[1].read)
+        if item.part == "VD":
+            if code == 0 and before == 1:
+                return None if same is None else "Mixed" if same else "VI"
+            return "VI"
+        if before == 0:
+            if code == 2:
+                return "Mixed"
+            return None if same is None else "LH" if same else "Mixed"
+        if before == 1 and code == 0 and item.meta["visual"] == "2":
+            return None if same is None else "LH" if same else "VI"
+        return "VI"
+
+    def official_prompt(self, name: str) -> str:
+        """The prompt as the release's `utils.py` puts it together."""
+        path = self.data / "utils.py"
+        if not path.is_file():
+            raise DataError(
+                "the release's prompts stand in its utils.py, which is not there",
+                place=str(path),
+                remedy="Fetch it (`hqm fetch hallusion_bench`), or use --prompts hqm.",
+            )
+        function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[name]
+        places = {
+            "sample['question']": "question",
+            "sample['gt_answer_details']": "reference",
+            "sample[output_entry]": "prediction",
+            "response2": "first",
+        }
+        return template_in(path, "prompt", function, places)
+
+    # --- recorded files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """Result files with `model_prediction`, joined by ids and text; one file, or a folder with a VD and a VS file."""
+        given: dict[str, Response] = {}
+        for record, key, place in self._records(path, form):
+            text = take(record, "model_prediction", place)
+            if key in given:
+                raise AnswerError(f"the question {key} is answered twice", place=place, remedy="Keep one answer.")
+            given[key] = Response("" if text is None else str(text))
+        if self.scoring == "official":
+            form = replace(form, items=tuple(item for item in form.items if item.id in given))
+        return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
+
+    def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
+        """Record, item id and place; ids alone are not trusted, since releases have given them to other questions."""
+        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        for file in files:
+            for i, record in enumerate(read_records(file), 1):
+                place = f"{file}: record {i}"
+                key = "_".join(str(take(record, name, place)) for name in _KEYS)
+                if key not in form.by_id:
+                    raise AnswerError(f"the benchmark has no question {key}", place=place, remedy="Check the release.")
+                asked = str(take(record, "question", place)).split()
+                if asked != self.original.by_id[key].prompt.split():
+                    what = f"the question {key} reads otherwise in this release"
+                    raise AnswerError(what, place=place, remedy="The file answers another release; score it with that.")
+                yield record, key, place
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own format."""
+        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        records = read_records(files[0]) if files else []
+        if records and "category" not in records[0]:
+            return super().read_replies(path, form)
+        replies: dict[str, Replies] = {}
+        for record, key, place in self._records(path, self.original):
+            field = next((name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check")
+            check = str(take(record, field, place))
+            if check not in _WORDS:
+                raise AnswerError(f"the check is {check!r}", place=place, remedy="It is 0, 1 or 2.")
+            same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
+            replies[key] = {"judge": [_WORDS[check], *same]}
+        return replies
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """What is odd in the released file."""
+        return oddities(form)
+
+
+def _code(verdict: Verdict) -> int:
+    return 2 if verdict.tally["unclear"] else int(verdict.tally["right"])
+
+
+def _reference(item: Item) -> str:
+    """The reference answer; of a negated question its opening yes or no is turned round."""
+    details = str(item.meta["details"])
+    match = _BARE.match(details)
+    if not item.rule or match is None:
+        return details
+    other = {"yes": "no", "no": "yes"}[match[1].lower()]
+    return (
+        details[: match.start(1)] + (other.capitalize() if match[1][0].isupper() else other) + details[match.end(1) :]
+    )

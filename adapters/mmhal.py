@@ -1,0 +1,246 @@
+"""MMHal-Bench: 96 open questions of eight kinds, every answer rated from 0 to 6 by a judge that knows the picture's objects.
+
+Release: Shengcao1006/MMHal-Bench with the scorer of llava-rlhf/LLaVA-RLHF. The template is a JSON list; an answer file is the
+same list with `model_answer` filled, and the saved replies are a list of the judge's responses in the same order. Copies
+circulate under other names and with `gold_answer` for `gt_answer`. A rating below 3 is a hallucination. Types: attribute,
+counting, environment, relation and comparison are the paper's own; adversarial questions (about things that are not there)
+and holistic ones (descriptions) are existence; `other` has no one type.
+
+Official and paper. `official`: a reply's rating is the one number s of 0 to 6 for which it has `rating: s` (so "Rating: 10" is
+read as 1, and "**Rating:** 5" not at all); with none or several the answer scores 0, that is, it counts as a hallucination
+(it is counted as unparsed all the same); a question's kind is its place in the answer file modulo 8; a file must have 96
+answers. `paper`: the number behind the word "rating", whatever stands between; none, several different ones or one outside
+0 to 6 leave the answer unscored; the kind is the one that the record states; missing answers are counted. Neither is rounded,
+the release prints two decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Replies,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    read_json,
+    read_records,
+    read_text,
+    take,
+    template_in,
+)
+
+KINDS = ("attribute", "adversarial", "comparison", "counting", "relation", "environment", "holistic", "other")
+"""The eight kinds of questions, in the order in which the release repeats them."""
+_TYPES = {"adversarial": "existence", "holistic": "existence", "other": None}
+_FILES = ("response_template.json", "mmhal-bench_answer_template.json", "MMHal-bench.json")
+_PLACES = ("contents", "question", "reference", "response")
+_RATING = re.compile(r"\brating\b[^\w\n]*(?:(?:is|of)\b[^\w\n]*)?(-?\d+(?:\.\d+)?)", re.IGNORECASE)
+
+
+class MMHal(Benchmark):
+    """The 96 questions of MMHal-Bench."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One judge."""
+        return ("judge",)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The mean score and the hallucination rate, overall and for each kind of question."""
+        both = (
+            Metric("score", mean_of("score"), about="Mean rating of the judge, 0 to 6."),
+            Metric(
+                "hallucination_rate",
+                mean_of("hallucinated"),
+                "lower",
+                share=True,
+                about="Share of answers rated below 3.",
+            ),
+        )
+        return (*both, *(metric.within(kind) for metric in both for kind in KINDS))
+
+    def read(self) -> Form:
+        """The template, under any of its names; ids are the ids of the pictures."""
+        path = next((self.data / name for name in _FILES if (self.data / name).is_file()), None)
+        if path is None:
+            raise DataError("the template is not there", place=str(self.data), remedy=f"It is called {_FILES[0]}.")
+        items = [self._item(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)]
+        if len({item.id for item in items}) < len(items):
+            raise DataError(
+                "two questions are about one picture", place=str(path), remedy="Take the file of the release."
+            )
+        return Form("original", tuple(items))
+
+    @staticmethod
+    def _item(record: dict[str, Any], place: str) -> Item:
+        kind = str(take(record, "question_type", place))
+        if kind not in KINDS:
+            raise DataError(f"the question_type is {kind!r}", place=place, remedy=f"It is one of {', '.join(KINDS)}.")
+        key, source = str(take(record, "image_id", place)), str(take(record, "image_src", place))
+        return Item(
+            key,
+            str(take(record, "question", place)),
+            "vqa",
+            str(record["gold_answer"] if "gold_answer" in record else take(record, "gt_answer", place)),
+            source.rpartition("/")[2],
+            _TYPES.get(kind, kind),
+            cluster=key,
+            meta={
+                "kind": kind,
+                "topic": str(record.get("question_topic", "")),
+                "contents": ", ".join(map(str, take(record, "image_content", place))),
+                "source": source,
+            },
+        )
+
+    def subsets(self, item: Item) -> list[str]:
+        """The kind of question."""
+        return [str(item.meta["kind"])]
+
+    # --- judging ---
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """One rating."""
+        prompt = fill(
+            self.prompt("rating"),
+            contents=item.meta["contents"],
+            question=item.prompt,
+            reference=item.target,
+            response=response.text,
+        )
+        reply = await ask("judge", prompt)
+        score, reason = self._read(reply)
+        if score is None and self.scoring == "paper":
+            return Verdict.unscored("unparsed", reason)
+        value = score or 0.0
+        tally = {"score": value, "hallucinated": float(value < 3), "n": 1.0}
+        return Verdict(value, tally, "unparsed" if score is None else "ok", f"{value:g}", reason)
+
+    def _read(self, reply: str) -> tuple[float | None, str]:
+        """The rating, or None and why there is none."""
+        if self.scoring == "official":
+            hits = [float(s) for s in range(7) if f"rating: {s}" in reply.lower()]
+        else:
+            hits = sorted({float(number) for number in _RATING.findall(reply)})
+            if hits and not all(0 <= hit <= 6 and hit.is_integer() for hit in hits):
+                return None, f"the reply has the rating {hits[-1]:g}, which is not on the scale: {reply[-80:]!r}"
+        if len(hits) == 1:
+            return hits[0], ""
+        return None, f"the reply has {len(hits) or 'no'} ratings: {reply[-80:]!r}"
+
+    def official_prompt(self, name: str) -> str:
+        """The release's prompt: `judge_prompt.txt`, or out of its `eval_gpt_mmhal.py`."""
+        text, program = self.data / "judge_prompt.txt", self.data / "eval_gpt_mmhal.py"
+        if text.is_file():
+            template = read_text(text)
+        elif program.is_file():
+            template = template_in(program, "template")
+        else:
+            raise DataError(
+                "the release's prompt is not there",
+                place=str(program),
+                remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.",
+            )
+        pieces = template.split("{}")
+        if len(pieces) != len(_PLACES) + 1:
+            raise DataError(f"the prompt has {len(pieces) - 1} places, not {len(_PLACES)}", place=str(self.data))
+        places = [f"{{{place}}}" for place in _PLACES] + [""]
+        return "".join(piece + place for piece, place in zip(pieces, places, strict=True))
+
+    # --- recorded files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """The template with `model_answer` filled; the form takes the file's order, which the saved replies follow."""
+        records = read_records(path)
+        if records and "model_answer" not in records[0]:
+            return super().read_answers(path, form)
+        given: dict[str, Response] = {}
+        ordered: list[Item] = []
+        for i, record in enumerate(records):
+            place = f"{path}: record {i + 1}"
+            key = str(take(record, "image_id", place))
+            if key not in form.by_id or key in given:
+                what = "is answered twice" if key in given else "is unknown"
+                raise AnswerError(f"the picture {key!r} {what}", place=place, remedy="Fill the release's template.")
+            text = take(record, "model_answer", place)
+            given[key] = Response("" if text is None else str(text))
+            item = form.by_id[key]
+            # the release goes by the place alone
+            kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
+            ordered.append(replace(item, meta={**item.meta, "kind": kind}))
+        if self.scoring == "official" and len(records) != len(self.original):
+            raise AnswerError(
+                f"the file has {len(records)} answers, not {len(self.original)}",
+                place=str(path),
+                remedy="Answer every question, or score with --scoring paper.",
+            )
+        missing = [item for item in form.items if item.id not in given]
+        return replace(form, items=(*ordered, *missing)), given
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """The saved responses of the judge, a JSON list in the order of the answers; or HQM's own format."""
+        saved = read_json(path) if path.suffix == ".json" else None
+        if not isinstance(saved, list) or not saved or (isinstance(saved[0], dict) and "reply" in saved[0]):
+            return super().read_replies(path, form)
+        if len(saved) > len(form):
+            raise AnswerError(
+                f"{len(saved)} replies for {len(form)} answers", place=str(path), remedy="Check the file."
+            )
+        texts = [_content(reply, f"{path}: reply {i}") for i, reply in enumerate(saved, 1)]
+        return {item.id: {"judge": [text]} for item, text in zip(form.items, texts, strict=False)}
+
+    # --- oddities ---
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """What is odd in the released template."""
+        items = form.items
+        if all(item.meta["kind"] == KINDS[i % len(KINDS)] for i, item in enumerate(items)):
+            yield Finding(
+                "kind-by-position",
+                f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from the order of the file",
+                len(items),
+            )
+        kinds = Counter(str(item.meta["kind"]) for item in items)
+        few = f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very noisy"
+        yield Finding("few-per-kind", few, len(items))
+        wordings: dict[str, list[Item]] = defaultdict(list)
+        for item in items:
+            wordings[item.prompt].append(item)
+        same = max(wordings.values(), key=len)
+        yield from found("one-wording", "{n} questions share one wording", same if len(same) > 1 else [])
+        adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
+        yield from found(
+            "false-presupposition", "{n} questions ask about something that is not in the picture", adversarial
+        )
+        hosts = {item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]}
+        yield Finding("links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts))
+        other = [item for item in items if item.type is None]
+        yield from found("no-type", "{n} questions of the kind 'other' have no hallucination type", other)
+
+
+def _content(reply: Any, place: str) -> str:
+    """The text of one saved response."""
+    try:
+        return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
+    except (KeyError, IndexError, TypeError):
+        raise AnswerError(
+            "it is no saved response", place=place, remedy="Each has choices[0].message.content, or is a text."
+        ) from None

@@ -1,0 +1,264 @@
+"""OpenCHAIR: captions of generated pictures, any object they mention judged against the picture's true caption.
+
+Release: assafbk/mocha_code (scorer) and the dataset moranyanuka/OpenCHAIR (pictures and true captions; 2,000 rows, a copy
+states 4,863, so the version of the files is part of what was measured). The dataset is read as parquet, CSV or JSON
+lines with the true caption under `text`, `gt_caption` or `caption`. Where only the release's example of generated
+captions is there, its rows are the items, without true captions: captions can then be collected and not judged.
+
+A caption's objects are its nouns (no proper nouns) that are concrete; one question for each goes to a judge, which says
+yes, no or unsure. OCH is no / (yes + no) over all objects of all captions. `unsure` and `errors` count the other replies,
+`och_caption` is the mean over captions. Answers are a CSV with `generated_caption`, joined to the items by row alone.
+The instruction is HQM's; the release prompts a captioner with the first words of its caption.
+
+Official and paper. `official`: repeats of an object count each time (each different one is asked once); painting,
+drawing, photo, picture, portrait and photograph are passed over; without any yes or any no the release stops with an
+error, here null. `paper`: the same objects, each once a caption, and a share that is 0 or 1 where all replies agree. The
+nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the table of Brysbaert et al. above 4.5,
+`offline`, the default, is HanTa, lemminflect and a rule of ours for what is concrete, which keeps other words.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Recipe,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    ratio,
+    read_records,
+    read_text,
+    take,
+)
+
+INSTRUCTION = "Describe the image."
+IGNORED = frozenset("painting drawing photo picture portrait photograph".split())
+"""Words for the picture itself."""
+_EXAMPLE = "example_gen_file.csv"
+_TRUTHS = ("text", "gt_caption", "ground_truth", "caption")
+_GENERATED = ("generated_caption", "generated", "prediction", "response", "answer")
+_MARKS = str.maketrans({",": "", ".": "", ";": "", "\n": " "})
+
+
+def read_reply(reply: str) -> str:
+    """What a judge said of one object: `yes`, `no`, `unsure`, or `error`; yes goes before no, as in the release.
+
+    >>> read_reply("Yes."), read_reply("It does not."), read_reply("unsure"), read_reply("maybe")
+    ('yes', 'no', 'unsure', 'error')
+    """
+    words = reply.lower().translate(_MARKS).split(" ")
+    if "yes" in words:
+        return "yes"
+    if "no" in words or "not" in words:
+        return "no"
+    return "unsure" if "unsure" in words else "error"
+
+
+def _och(t: Mapping[str, Any]) -> Any:
+    # the release looks both counts up by name and stops where one is missing
+    both = (t["no"] > 0) * (t["yes"] > 0)
+    return ratio(t["no"] * both, (t["no"] + t["yes"]) * both)
+
+
+def _count(key: str) -> Any:
+    return lambda t: t[key]
+
+
+def _metrics(official: bool) -> Iterator[Metric]:
+    about = "Of the objects that the judge decided on, the share that is not there."
+    yield Metric("och", _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]), "lower", about=about)
+    about = "The same share for each caption, averaged over the captions with a decided object."
+    yield Metric("och_caption", mean_of("share", "decided"), "lower", about=about)
+    about = "Of the captions with a decided object, the share with one that is not there."
+    yield Metric("captions_hallucinated", mean_of("any_no", "decided"), "lower", about=about)
+    yield Metric("objects", mean_of("objects"), "neither", about="Mean number of concrete objects a caption.")
+    yield Metric("unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure.")
+    yield Metric("errors", _count("error"), "neither", about="Objects for which the judge's reply could not be read.")
+    yield Metric("ignored", _count("ignored"), "neither", about="Mentions of the picture itself, passed over.")
+    yield Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words.")
+
+
+class OpenChair(Benchmark):
+    """Captions judged object by object."""
+
+    recipes = {  # noqa: RUF012
+        "offline": Recipe(nouns="hanta", concreteness="rule"),
+        "official": Recipe(nouns="en_core_web_sm", concreteness="brysbaert"),
+    }
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """OCH over all objects and by caption, then what was not decided."""
+        return tuple(_metrics(self.scoring == "official"))
+
+    # --- the data ---
+
+    @property
+    def _shards(self) -> list[Path]:
+        return sorted(self.data.rglob("*.parquet"))
+
+    def _rows(self) -> Iterator[tuple[str, str | None, str]]:
+        """The picture and true caption of every row, with the place it comes from."""
+        if self._shards:
+            import pyarrow.parquet as pq
+
+            row = 0
+            for shard in self._shards:
+                names = pq.read_schema(shard).names
+                column = next((name for name in _TRUTHS if name in names), None)
+                if column is None:
+                    raise DataError("it has no column of true captions", place=str(shard), remedy=_remedy())
+                for text in pq.read_table(shard, columns=[column])[column].to_pylist():
+                    row += 1
+                    yield f"{row:05}.png", str(text), f"{shard}: row {row}"
+            return
+        for path in sorted(p for p in self.data.iterdir() if p.suffix in (".csv", ".jsonl", ".json")):
+            records = read_records(path) if path.name != _EXAMPLE else []
+            column = next((name for name in _TRUTHS if records and name in records[0]), None)
+            if column is not None:
+                for i, record in enumerate(records, 1):
+                    place = f"{path}: record {i}"
+                    yield str(record.get("image") or f"{i:05}.png"), str(take(record, column, place)), place
+                return
+        path = self.data / _EXAMPLE
+        for i, _ in enumerate(read_records(path), 1):
+            yield f"{i:05}.png", None, f"{path}: record {i}"
+
+    def read(self) -> Form:
+        """One item a row; the id is the row's number, which alone joins answers to it."""
+        return Form(
+            "original",
+            tuple(
+                Item(str(i), INSTRUCTION, "caption", truth, image, "existence", "", image)
+                for i, (image, truth, _) in enumerate(self._rows(), 1)
+            ),
+        )
+
+    def prepare_images(self, form: Form) -> None:
+        """Unpack the pictures from the dataset's parquet files."""
+        missing = {item.image for item in form.items if not (self.images / str(item.image)).is_file()}
+        if not missing or not self._shards:
+            return
+        import pyarrow.parquet as pq
+
+        row = 0
+        try:
+            self.images.mkdir(parents=True, exist_ok=True)
+            for shard in self._shards:
+                for batch in pq.ParquetFile(shard).iter_batches(64, columns=["image"]):
+                    for cell in batch.column(0).to_pylist():
+                        row += 1
+                        if f"{row:05}.png" in missing:
+                            (self.images / f"{row:05}.png").write_bytes(cell["bytes"])
+        except OSError as error:
+            what = f"the pictures cannot be unpacked: {error.strerror}"
+            raise DataError(what, place=str(self.images), remedy="Name a folder with --images.") from error
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """A file with one generated caption a row, as many as the benchmark has; or HQM's own format."""
+        records = read_records(path)
+        column = next((name for name in _GENERATED if records and name in records[0]), None)
+        if column is None or any(name in records[0] for name in ("id", "item")):
+            return super().read_answers(path, form)
+        if len(records) != len(form):
+            raise AnswerError(
+                f"it has {len(records)} captions for {len(form)} pictures",
+                place=str(path),
+                remedy="Captions are joined to pictures by row alone: give one a row.",
+            )
+        texts = [str(take(record, column, f"{path}: record {i}") or "") for i, record in enumerate(records, 1)]
+        return form, {item.id: Response(text) for item, text in zip(form.items, texts, strict=True)}
+
+    # --- the judge ---
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One judge."""
+        return ("judge",)
+
+    def objects(self, caption: str) -> list[str]:
+        """The concrete objects that a caption mentions, in order, repeats kept."""
+        if self.words.nouns is None or self.words.concreteness is None:
+            raise DataError(f"{self.name} was not given all parts of words", remedy="Name them with --words.")
+        nouns = [noun.lemma for noun in self.words.nouns(caption.lower()) if not noun.proper]
+        return [lemma for lemma in nouns if self.words.concreteness(lemma)]
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """One question for each different object."""
+        if item.target is None:
+            return Verdict.unscored("missing", "the picture's true caption is not there")
+        mentioned = self.objects(response.text)
+        said = {name: "ignored" if name in IGNORED else "" for name in mentioned}
+        for name in said:
+            if not said[name]:
+                prompt = fill(self.prompt("object"), caption=item.target, object=name)
+                said[name] = read_reply(await ask("judge", prompt))
+        counted = mentioned if self.scoring == "official" else list(said)
+        counts = Counter(said[name] for name in counted)
+        decided = counts["yes"] + counts["no"]
+        share = counts["no"] / decided if decided else 0.0
+        tally = {key: float(counts[key]) for key in ("yes", "no", "unsure", "error", "ignored")}
+        tally |= {"objects": float(len(counted)), "share": share, "decided": float(decided > 0)}
+        tally |= {"any_no": float(counts["no"] > 0), "words": float(len(response.text.split())), "n": 1.0}
+        if counts["error"] and not decided and not counts["unsure"]:
+            return Verdict(None, tally, "unparsed", reason="no reply of the judge could be read")
+        return Verdict(1 - share, tally, "ok", ", ".join(name for name, label in said.items() if label == "no"))
+
+    def official_prompt(self, name: str) -> str:
+        """The question of the release's `utils.py`, with its variables under our names."""
+        path = self.data / "utils.py"
+        names = {"cap": "{caption}", "obj": "{object}"}
+        try:
+            tree = ast.parse(read_text(path))
+        except SyntaxError:
+            tree = ast.Module([], [])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                parts = [
+                    str(part.value) if isinstance(part, ast.Constant) else names.get(ast.unparse(part.value), "")  # type: ignore[attr-defined]
+                    for part in node.values
+                ]
+                if set(names.values()) <= set(parts):
+                    return "".join(parts)
+        raise DataError(f"it has no prompt {name!r}", place=str(path), remedy="Take the release's OpenCHAIR/utils.py.")
+
+    # --- what is odd ---
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """Which dataset it is, and what is odd in the example of generated captions."""
+        without = [item for item in form.items if not item.target]
+        yield from found(
+            "no-truth", "{n} pictures have no true caption: what is said of them cannot be judged", without
+        )
+        if len(form) not in (2000, 4863):
+            what = f"{len(form)} rows; the dataset has 2,000, and the copy of it that circulates states 4,863"
+            yield Finding("size", what, len(form))
+        if (self.data / _EXAMPLE).exists():
+            texts = [str(record.get("generated_caption", "")) for record in read_records(self.data / _EXAMPLE)]
+            twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
+            yield from found("example-duplicates", "{n} captions of the release's example repeat an earlier one", twice)
+            stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
+            yield from found(
+                "example-degenerate", "{n} captions of the release's example say a word three times", stuck
+            )
+
+
+def _remedy() -> str:
+    return f"True captions are called {' or '.join(_TRUTHS)}."

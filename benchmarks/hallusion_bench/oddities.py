@@ -1,0 +1,72 @@
+"""What is odd in HallusionBench's released file, counted from it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hqm import Finding, Form, Item, found
+
+
+def text_only(item: Item) -> bool:
+    """Whether the question is put without a figure: figure 0 of a visual supplement set."""
+    return item.part == "VS" and item.meta["figure"] == "0"
+
+
+def oddities(form: Form) -> Iterable[Finding]:
+    """The findings beyond those that every benchmark is checked for."""
+    items = form.items
+    yield Finding(
+        "types-are-ours",
+        "the release has no hallucination types: its eight subcategories are mapped to six of the eight types",
+        len(items),
+    )
+    wh = [i for i in items if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)]
+    yield from found("wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh)
+    whether = [i for i in items if "Whether " in i.prompt]
+    yield from found("whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether)
+    yield from found("spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt])
+    bare = [i for i in items if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)]
+    yield from found("bare-reference", "{n} reference answers are no more than yes or no", bare)
+    none = [i for i in items if i.meta["details"].strip().lower() == "no answer"]
+    yield from found("no-reference", "{n} reference answers are 'No answer'", none)
+    yield from found("text-only", "{n} questions have no picture", [i for i in items if i.image is None])
+    tails = [i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()]
+    yield from found("instruction", "{n} questions carry an instruction how to answer behind them", tails)
+    yield from _pairs(form)
+    yield from found(
+        "twin",
+        "{n} questions have a twin about the same figure that differs in a word or two and has the other answer",
+        _twins(form),
+    )
+
+
+def _pairs(form: Form) -> Iterable[Finding]:
+    pairs: dict[str, list[Item]] = defaultdict(list)
+    for item in form.items:
+        pairs[item.meta["pair"]].append(item)
+    torn = [pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1]
+    sentence = f"{{n}} of {len(pairs)} question pairs are worded differently across figures"
+    yield from found("pair-wording", sentence, torn)
+    single = [pair for pair, members in pairs.items() if len(members) == 1]
+    yield from found("single-pair", "{n} question pairs have one figure only", single)
+    figures = {(i.cluster, i.meta["figure"]) for i in form.items if not text_only(i)}
+    keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
+    yield Finding(
+        "category-collision",
+        f"{len(figures)} figures; keyed by the subcategory without VD or VS they are {len(keys)}, as ocr stands in both",
+        len(figures) - len(keys),
+    )
+
+
+def _twins(form: Form) -> list[Item]:
+    figures: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in form.items:
+        figures[item.cluster, item.meta["figure"]].append(item)
+
+    def alike(a: Item, b: Item) -> bool:
+        return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
+
+    return [i for same in figures.values() for i in same if any(j.target != i.target and alike(i, j) for j in same)]

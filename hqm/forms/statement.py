@@ -1,0 +1,154 @@
+"""Put a question into the order of a statement: the auxiliary behind its subject, do and did dissolved.
+
+    is the bowl with broccoli on top of the bowl   ->  the bowl with broccoli is on top of the bowl
+    does the woman have on her wrist               ->  the woman has on her wrist
+
+The end of the subject is told as for flipping (`hqm.forms.polar`), and doubted more: where a noun is followed by what could
+be the predicate itself ("the man holding a stick successful in ..."), nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hqm.forms.polar import AUXILIARIES, BE, COLORS, DO, Token, letters_of, subject_end, tag
+
+PRONOUNS = frozenset("i you he she it we they there someone somebody anyone anybody everyone something".split())
+_SUBORDINATE = frozenset("when while as if where because before after".split())
+_SURE = _SUBORDINATE | {"doing", "like"}
+
+
+def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = False) -> str | None:
+    """The clause in the order of a statement: the auxiliary behind its subject.
+
+    Parameters
+    ----------
+    body, clause
+        The text, and its tagged words from the auxiliary on.
+    asks
+        The question word before it ("who", "what"), if any.
+    whole
+        Whether the subject may reach to the end: "(What) is the design on the snowboard" has nothing behind it.
+
+    Returns
+    -------
+    str or None
+        None where the end of the subject would be a guess.
+
+    Examples
+    --------
+    >>> as_statement("Does the man have a hat", tag("Does the man have a hat"))
+    'the man has a hat'
+    >>> as_statement("is the design on the snowboard", tag("is the design on the snowboard"), "what", whole=True)
+    'the design on the snowboard is'
+    """
+    if len(clause) < 2:
+        return None
+    tail = body[clause[-1].end :]
+    end = _end_of_subject(clause, asks, whole)
+    if end is None:
+        return None
+    sure = clause[0].word in DO or clause[1].word in PRONOUNS or clause[min(end, len(clause) - 1)].word in _SURE
+    if not sure and end < len(clause) and not _fits(clause, end):
+        return None
+    subject = body[clause[1].start : clause[end - 1].end]
+    rest = body[clause[end].start : clause[-1].end] if end < len(clause) else ""
+    if clause[0].word not in DO:
+        return f"{subject} {clause[0].word}{' ' if rest else ''}{rest}{tail}"
+    made = _finite(clause, end, body)
+    return None if made is None else f"{subject} {made}{tail}"
+
+
+def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
+    """Where the subject ends; None where that is a guess."""
+    known, n = letters_of(clause), len(clause)
+    if clause[1].word in PRONOUNS:
+        return None if clause[1].word.endswith(("one", "body")) and n > 2 and known[2] == "P" else 2
+    if whole:
+        fixed = _end_by_word(clause, known, asks)
+        if fixed is not None:
+            return fixed
+    end = subject_end(clause)
+    if clause[0].word in DO:
+        return end if end is not None and known[end - 1] in "NTCMGE" else None
+    if not whole:
+        return end
+    if end is None:
+        return n if _is_phrase(clause, 2) else None
+    if clause[end].word in {"that", "who", "which", "present"} or (asks == "who" and known[-1] != "P"):
+        return n
+    if known[end] in "AN" and known[end - 1] == "C" and not re.search("[VGE]", known[end:]):
+        return n  # "the two older kids"
+    # "the design on the snowboard": a place behind the noun belongs to it
+    if known[end] in "PNSD=":
+        return n if _is_phrase(clause, end) else end
+    return end
+
+
+def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
+    """The end of the subject where a word tells it: "doing", "like", a verb at the very end, "when"."""
+    for i in range(2, len(clause)):
+        if clause[i].word == "doing" or (clause[i].word == "like" and _hangs(clause, i)):
+            return i
+    if asks != "who" and known[-1] == "G" and clause[-2].word not in AUXILIARIES:
+        return len(clause) - 1
+    limit = next((i for i in range(2, len(clause)) if clause[i].word in _SUBORDINATE), 0)
+    return limit if limit and re.fullmatch(r"[ADMNCORSTP]+", known[1:limit]) else None
+
+
+def _fits(clause: list[Token], end: int) -> bool:
+    """Whether what follows the subject can be one predicate, and the subject agrees with its auxiliary.
+
+    "Is the man holding a stick successful?": a noun with a bare adjective or participle behind it shows that the
+    predicate began elsewhere.
+    """
+    letters = letters_of(clause)
+    rest, subject = letters[end:], letters[1:end]
+    if re.search(r"[NTVE]R*(?:G|[AED](?!N))", rest[1:]) or (
+        re.match(r"GN(?!N*$|S)", rest) and clause[end + 1].tag == "NN1"
+    ):
+        return False
+    if re.match("N[NAPR]", rest) and clause[end].word not in COLORS:
+        return False
+    if rest[0] == "P" and any(clause[i].word in COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))):
+        return False  # "Is the sky above the market green?"
+    if subject.endswith("NG") or clause[-1].word == "motion":
+        return False
+    head = re.match(r"[DMSARCE]*N+", subject)
+    if head and clause[0].word in BE and "&" not in subject and "S" not in subject:
+        noun = clause[head.end()]
+        if noun.tag == "NN1" and clause[0].word in {"are", "were"} and not re.search("C", subject):
+            return False
+    return True
+
+
+def _hangs(clause: list[Token], i: int) -> bool:
+    """Whether nothing that "like" could govern follows it ("the weather like in the image")."""
+    return i + 1 == len(clause) or letters_of(clause)[i + 1] == "P" or clause[i + 1].word in _SUBORDINATE
+
+
+def _is_phrase(clause: list[Token], end: int) -> bool:
+    """Whether nothing from `end` on is a verb or a preposition left hanging at the end."""
+    letters = letters_of(clause)
+    return not re.search(r"[VGXE]", letters[end:]) and letters[-1] != "P"
+
+
+def _finite(clause: list[Token], end: int, body: str) -> str | None:
+    """What follows the subject of do, does or did, its verb made finite."""
+    from lemminflect import getInflection, getLemma
+
+    verb = end
+    while verb < len(clause) - 1 and clause[verb].tag.startswith(("AV", "XX")):
+        verb += 1
+    if verb >= len(clause) or clause[verb].tag.startswith("XX"):
+        return None
+    word = clause[verb].word
+    if word not in getLemma(word, "VERB"):
+        return None
+    form = {"does": "VBZ", "did": "VBD", "do": "VBP"}[clause[0].word]
+    finite = word if form == "VBP" else next(iter(getInflection(word, tag=form)), "")
+    before = body[clause[end].start : clause[verb].start]
+    return f"{before}{finite}{body[clause[verb].end : clause[-1].end]}" if finite else None
+
+
+__all__ = ["PRONOUNS", "as_statement", "tag"]

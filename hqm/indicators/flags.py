@@ -1,0 +1,185 @@
+"""What an audit warns of by itself: each flag has a test that raises it and a sentence that says what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.indicators.case import Case, number
+from hqm.indicators.runs import shift_is_significant
+from hqm.metrics import Array
+from hqm.psychometrics import FamilyDependence, leave_one_out, range_restriction
+from hqm.scores import ScoreMatrix
+from hqm.types import STATES, Estimate
+
+FLAGS: Mapping[str, str] = {
+    "FEW_MODELS": "fewer than 20 respondents (or 10 independent ones): read the interval, not the number",
+    "FAMILY_DEPENDENCE": "respondents of one family score alike: intervals count the independent ones",
+    "DOMINANT_MODEL": "one respondent makes the correlation: read the range without it",
+    "RANGE_INFLATED": "weak respondents stretch the scores: at the top of the leaderboard the reliability is lower",
+    "NOISE_FLOOR": "not to be told from coin flips at each respondent's own rate",
+    "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
+    "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
+    "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
+    "NON_PARALLEL": "some respondents are below chance on the other form: it measures how they handle the wording",
+    "CEILING": "scores crowd at the upper end: it cannot tell good respondents apart",
+    "FLOOR": "scores crowd at the lower end: it cannot tell weak respondents apart",
+    "CHANCE": "a respondent scores no better than an answer that ignores picture and question",
+    "ATTENUATION": "the judged sample is short: read the disattenuated correlation beside the raw one",
+    "LENGTH_CONFOUND": "the benchmarks compared differ in length: compare them at the common length",
+    "AVERAGED_COEFFICIENTS": "coefficients of different error sources are never averaged: read them one by one",
+    "UNPARSED": "more than 1% of the answers are not scored, or their share differs between administrations",
+    "REVERSED": "the two scores point opposite ways; the other was turned round",
+    "NEGATIVE_COMPONENT": "a variance was estimated below zero and taken as zero; the raw value is kept",
+    "MISSING": "more than 1% of the items are not scored in every administration",
+    "REDUNDANT": "items say the same thing over and over: fewer would do",
+}
+"""Every flag with what it means and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A flag raised by an audit: of which metric, by which comparison, with the numbers in a sentence."""
+
+    flag: str
+    metric: str
+    sentence: str
+    about: str = ""
+    """The family of estimates it concerns; empty for the whole benchmark."""
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "flag": self.flag, "metric": self.metric, "about": self.about, "sentence": self.sentence,
+            "what_to_do": FLAGS[self.flag], "numbers": dict(self.numbers),
+        }  # fmt: skip
+
+
+def warn(one: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None) -> Iterable[Warned]:
+    """The flags of one metric: of its reference administration, and of every comparison among the estimates."""
+    mine = [found for found in estimates if found.metric == one.metric.name]
+    yield from _few(one, family)
+    yield from _range(one)
+    yield from _bounds(one)
+    yield from _from_estimates(one, mine)
+
+
+def _few(one: Case, family: FamilyDependence | None) -> Iterable[Warned]:
+    n = len(one.respondents)
+    n_eff = family.n_eff if family is not None and math.isfinite(family.n_eff) else float(n)
+    if n < 20 or n_eff < 10:
+        yield Warned(
+            "FEW_MODELS",
+            one.metric.name,
+            f"{n} respondents, {n_eff:.1f} of them independent",
+            "",
+            {"n": n, "n_effective": n_eff},
+        )
+    if family is not None and "FAMILY_DEPENDENCE" in family.flags:
+        sentence = f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as {n_eff:.1f}"
+        yield Warned(
+            "FAMILY_DEPENDENCE", one.metric.name, sentence, "", {"icc": family.icc.value, "n_effective": n_eff}
+        )
+
+
+def _range(one: Case) -> Iterable[Warned]:
+    found = range_restriction(one.scores[0], higher_is_better=one.metric.better != "lower")
+    if found.status == "ok" and "RANGE_INFLATED" in found.flags:
+        sentence = f"the scores spread {found.sd:.3f} over all and {found.sd_top:.3f} over the top half"
+        yield Warned("RANGE_INFLATED", one.metric.name, sentence, "", {"sd": found.sd, "sd_top": found.sd_top})
+
+
+def _bounds(one: Case) -> Iterable[Warned]:
+    """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the items there."""
+    if not one.additive:
+        return
+    scores, n = one.scores[0], max(len(one.clusters), 1)
+    error = np.sqrt(np.maximum(scores * (1 - scores), 1 / n) / n)
+    with np.errstate(invalid="ignore"):
+        solved = _share_of_items(one.item_scores[0])
+    good_high = one.metric.better != "lower"
+    for flag, near, extreme in (
+        ("CEILING" if good_high else "FLOOR", scores >= 1 - 2 * error, solved >= 0.95),
+        ("FLOOR" if good_high else "CEILING", scores <= 2 * error, solved <= 0.05),
+    ):
+        share, items = float(near.mean()) if len(near) else 0.0, float(extreme.mean()) if len(extreme) else 0.0
+        if share > 0.15 or items > 0.5:
+            sentence = f"{share:.0%} of the respondents lie within two standard errors of the end, {items:.0%} of the items are answered alike by 95% or more"
+            yield Warned(flag, one.metric.name, sentence, "", {"respondents": share, "items": items})
+
+
+def _share_of_items(scores: Array) -> Array:
+    counts = np.isfinite(scores).sum(axis=0)
+    known = counts > 0
+    found: Array = np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[known] / counts[known]
+    return found
+
+
+def _from_estimates(one: Case, mine: Sequence[Estimate]) -> Iterable[Warned]:
+    seen: set[tuple[str, str]] = set()
+    for found in mine:
+        family = found.indicator.partition(".")[0]
+        for flag in found.flags:
+            if flag in FLAGS and flag not in ("FEW_MODELS",) and (flag, family) not in seen:
+                seen.add((flag, family))
+                yield Warned(flag, one.metric.name, _sentence(flag, found), family)
+
+
+def _sentence(flag: str, found: Estimate) -> str:
+    value = "no number" if found.value is None else f"{found.value:.3f}"
+    if flag == "UNPARSED":
+        low, high = found.detail.get("if_all_wrong"), found.detail.get("if_all_right")
+        bounds = (
+            f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
+            if low is not None and high is not None
+            else ""
+        )
+        return f"{found.unscored} answers are not scored{bounds}"
+    if flag == "DOMINANT_MODEL":
+        without = found.detail.get("without_strongest")
+        told = "undefined" if without is None else f"{without:.3f}"
+        return f"without {found.detail.get('strongest')} the correlation is {told}, with it {value}"
+    if flag == "MEAN_SHIFT":
+        return f"ICC(A,1) is {value}, and the mean moved by {found.detail.get('shift') or 0.0:+.3f}"
+    return f"{found.indicator} is {value}"
+
+
+def dominant(one: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Whether one respondent makes the correlation, with the range of the correlation without each."""
+    x, y = one.scores[0], one.scores[-1]
+
+    def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
+        a, b = x[chosen], y[chosen]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and a.std() > 0 and b.std() > 0 else math.nan
+
+    found = leave_one_out(pearson_of, len(x), scores=x)
+    if found.status != "ok":
+        return (), {}
+    name = one.respondents[found.strongest] if 0 <= found.strongest < len(one.respondents) else ""
+    detail: dict[str, Any] = {
+        "without_low": number(found.low), "without_high": number(found.high), "strongest": name,
+        "without_strongest": number(found.without[found.strongest]) if name else None,
+    }  # fmt: skip
+    return tuple(flag for flag in found.flags if flag in FLAGS), detail
+
+
+def shifted(one: Case) -> tuple[str, ...]:
+    """`MEAN_SHIFT` where the means of the administrations differ by more than chance."""
+    return ("MEAN_SHIFT",) if shift_is_significant(one) else ()
+
+
+def unread_bounds(matrix: ScoreMatrix, one: Case) -> dict[str, Any]:
+    """The mean score if every unscored answer were wrong, and if every one were right; of a mean of 0/1 scores."""
+    if not one.additive or one.metric.group:
+        return {}
+    values = one.item_scores[0]
+    unread = ~np.isfinite(values) | (matrix.states[:, one.mask] == STATES.index("unparsed"))
+    known = np.where(unread, 0.0, values)
+    low = float(known.mean())
+    return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}

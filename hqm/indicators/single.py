@@ -1,0 +1,34 @@
+"""One administration by itself: its items, its types, what it can tell apart, and what needs no picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hqm.indicators.case import Protocol, case
+from hqm.indicators.items import item_findings
+from hqm.indicators.solvability import solvable_blind
+from hqm.indicators.types import type_estimates
+from hqm.metrics import Metric
+from hqm.scores import ScoreMatrix
+from hqm.types import Estimate, Form
+
+
+def describe(
+    first: ScoreMatrix,
+    metric: Metric,
+    protocol: Protocol,
+    form: Form,
+    claimed: Iterable[str],
+    *,
+    leading: bool = True,
+    n_effective: float | None = None,
+    seed: int = 0,
+) -> Iterable[Estimate]:
+    """All estimates of one administration under one metric.
+
+    `leading` says whether this is the first audited metric: what does not depend on the metric is estimated once.
+    """
+    yield from item_findings(case("items", "", (first,), metric, protocol, n_effective=n_effective), seed)
+    if leading:
+        yield from solvable_blind(case("solvability", "", (first,), metric, protocol), first.items, seed)
+        yield from type_estimates(case("types", "", (first,), metric, protocol, n_effective=n_effective), form, claimed)

@@ -1,0 +1,86 @@
+"""What a scorer asks about words, as three small interfaces, and the value that names who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Noun(NamedTuple):
+    """A noun of a text: as written, its lemma, where it stands, and whether it is a proper noun."""
+
+    text: str
+    lemma: str
+    start: int
+    """The offset of its first character."""
+    proper: bool = False
+
+
+class NounFinder(Protocol):
+    """Finds the nouns of a text, in order, repeats kept."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, text: str) -> list[Noun]: ...
+
+
+class Likeness(Protocol):
+    """Says which words count as the same thing."""
+
+    @property
+    def name(self) -> str: ...
+
+    def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """(words, others): whether each pair counts as the same thing."""
+        ...
+
+
+class Concreteness(Protocol):
+    """Says whether a noun names something that can be seen or touched."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, lemma: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The names of the parts that answer a benchmark's questions about words; empty where it asks none.
+
+    >>> Recipe(nouns="hanta", likeness="synonyms").label
+    'nouns=hanta,likeness=synonyms'
+    """
+
+    nouns: str = ""
+    likeness: str = ""
+    concreteness: str = ""
+
+    @property
+    def label(self) -> str:
+        """The parts as a signature has them, before their versions are known."""
+        return ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name))
+
+
+@dataclass(frozen=True)
+class Words:
+    """The loaded parts of a recipe.
+
+    A part that the recipe does not name is None; a scorer that uses it has a recipe that names it.
+    """
+
+    recipe: Recipe
+    nouns: NounFinder | None = None
+    likeness: Likeness | None = None
+    concreteness: Concreteness | None = None
+
+    @property
+    def label(self) -> str:
+        """The parts with their versions, as a signature has them."""
+        parts = {name: getattr(self, name) for name in ("nouns", "likeness", "concreteness")}
+        return ",".join(f"{name}={part.name}" for name, part in parts.items() if part is not None)

@@ -1,0 +1,221 @@
+"""Every coefficient on every kind of data that defeats it: a status and a reason, no warning, no exception."""
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hqm import psychometrics as psy
+
+RNG = np.random.default_rng(5)
+FULL = (RNG.random((2, 8, 12)) < np.linspace(0.2, 0.8, 8)[:, None]).astype(float)
+CASES = {
+    "empty": FULL[:, :0],
+    "no items": FULL[:, :, :0],
+    "one respondent": FULL[:, :1],
+    "two respondents": FULL[:, :2],
+    "constant": np.ones_like(FULL),
+    "constant zero": np.zeros_like(FULL),
+    "all NaN": np.full_like(FULL, np.nan),
+    "identical": np.stack([FULL[0], FULL[0]]),
+    "opposite": np.stack([FULL[0], 1 - FULL[0]]),
+    "one item": FULL[:, :, :1],
+    "one run": FULL[:1],
+    "one respondent NaN": np.where(np.arange(8)[:, None] == 3, np.nan, FULL),
+}
+
+
+def means(x: np.ndarray) -> np.ndarray:
+    """(runs, respondents) scores, NaN without items."""
+    n = np.isfinite(x).sum(axis=2)
+    return np.divide(np.nan_to_num(x).sum(axis=2), n, out=np.full(n.shape, np.nan), where=n > 0)
+
+
+def pair(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    s = means(x)
+    return s[0], s[-1]
+
+
+def flat(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x[0].ravel(), x[-1].ravel()
+
+
+def gen() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def counts(x: np.ndarray) -> np.ndarray:
+    return np.array([np.nansum(x == 1), np.nansum(x == 0)], dtype=float)
+
+
+def without(x: np.ndarray) -> np.ndarray:
+    n = x.shape[2]
+    return (means(x)[:, :, None] * n - x) / (n - 1) if n > 1 else np.empty((*x.shape[:2], 0))
+
+
+FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
+    "acquiescence": lambda x: psy.acquiescence(x[0], x[-1]),
+    "acquiescence of rates": lambda x: psy.acquiescence(*pair(x)),
+    "averaged_judge_share": lambda x: psy.averaged_judge_share(psy.judge_share(x, x).share.value, 3),
+    "balanced_score": lambda x: psy.balanced_score(*pair(x)),
+    "bias_test": lambda x: psy.bias_test(means(x).T),
+    "bland_altman": lambda x: psy.bland_altman(*pair(x)),
+    "circular_accuracy": lambda x: psy.circular_accuracy(x),
+    "cohen_kappa": lambda x: psy.cohen_kappa(*flat(x)),
+    "concordance": lambda x: psy.concordance(*pair(x)),
+    "drift_test": lambda x: psy.drift_test(np.nan_to_num(means(x)), np.nan_to_num(x) / 12),
+    "equivalence": lambda x: psy.equivalence(*pair(x), 0.1),
+    "equivalence_margin": lambda x: psy.equivalence_margin(means(x)[0]),
+    "expected_judge_noise": lambda x: psy.expected_judge_noise(x),
+    "expected_parallel_forms": lambda x: psy.expected_parallel_forms(x[0], x[-1], yes_first=x[0], yes_second=x[-1]),
+    "expected_retest": lambda x: psy.expected_retest(x.mean(axis=0)),
+    "flip_rate": lambda x: psy.flip_rate(x.reshape(len(x), -1)),
+    "form_reliability": lambda x: psy.form_reliability(*pair(x), *np.full((2, x.shape[1]), 1e-3), gen()),
+    "form_spread": lambda x: psy.form_spread(means(x).T),
+    "gwet_ac1": lambda x: psy.gwet_ac1(x.reshape(len(x), -1)),
+    "icc": lambda x: psy.icc(means(x).T),
+    "item_agreement": lambda x: psy.item_agreement(x[0], x[-1]),
+    "item_sensitivity": lambda x: psy.item_sensitivity(x),
+    "items_needed": lambda x: psy.items_needed(psy.rho_g(x).rho, 12, 0.9),
+    "judge_share": lambda x: psy.judge_share(x, x),
+    "judge_share_from_correlations": lambda x: psy.judge_share_from_correlations(
+        psy.pearson(*pair(x)).value, psy.pearson(*pair(x)).value, x.shape[1]
+    ),
+    "kendall_tau_b": lambda x: psy.kendall_tau_b(*pair(x)),
+    "kendall_w": lambda x: psy.kendall_w(means(x).T, gen(), n_bootstrap=50),
+    "krippendorff_alpha": lambda x: [
+        psy.krippendorff_alpha(x.reshape(len(x), -1), scale) for scale in ("nominal", "ordinal", "interval", "ratio")
+    ],
+    "length_elasticity": lambda x: psy.length_elasticity(means(x).T, means(x).T * 100),
+    "length_shift": lambda x: psy.length_shift(*pair(x)),
+    "majority_flip": lambda x: psy.majority_flip(x.mean(axis=0).ravel(), 3),
+    "mean_shift": lambda x: psy.mean_shift(*pair(x)),
+    "measurement_error": lambda x: psy.measurement_error(means(x).T),
+    "pair_coherence": lambda x: psy.pair_coherence(x[0], x[-1]),
+    "pearson": lambda x: psy.pearson(*pair(x)),
+    "position_bias": lambda x: psy.position_bias(counts(x)),
+    "rank_stability": lambda x: psy.rank_stability(means(x)[0], np.full(x.shape[1], 1e-3), gen(), draws=50),
+    "recall_deviation": lambda x: psy.recall_deviation(*flat(x), 2),
+    "rho_g": lambda x: psy.rho_g(x),
+    "rho_g for 4 runs": lambda x: psy.rho_g(x).for_runs(4),
+    "rho_g_of_scores": lambda x: psy.rho_g_of_scores(means(x), without=without(x)),
+    "rho_g_of_scores, noise": lambda x: psy.rho_g_of_scores(means(x), noise=np.zeros(x.shape[1])),
+    "shift_heterogeneity": lambda x: psy.shift_heterogeneity(x[0], x[-1]),
+    "signal_detection": lambda x: psy.signal_detection(*counts(x[0]), *counts(x[-1])),
+    "signal_detection_from_rates": lambda x: [
+        psy.signal_detection_from_rates(a, y, 0.5) for a, y in zip(*pair(x), strict=True)
+    ],
+    "spearman": lambda x: psy.spearman(*pair(x)),
+    "specific_agreement": lambda x: psy.specific_agreement(*flat(x)),
+    "standard_errors": lambda x: psy.standard_errors(0.1, psy.rho_g(x).rho.value),
+    "standardized_reliability": lambda x: psy.standardized_reliability(psy.rho_g(x).rho, 12),
+    "temperature_curve": lambda x: psy.temperature_curve(x[0] * 2 - 1, [0, 0.5, 1]),
+    "top_k_overlap": lambda x: psy.top_k_overlap(*pair(x), 3),
+    "yes_excess": lambda x: psy.yes_excess(x[0], np.ones(x.shape[2])),
+}
+
+
+def parts(result: Any) -> Iterator[Any]:
+    """Every frozen result inside a result."""
+    if isinstance(result, (tuple, list)):
+        for one in result:
+            yield from parts(one)
+    elif dataclasses.is_dataclass(result):
+        yield result
+        for field in dataclasses.fields(result):
+            yield from parts(getattr(result, field.name))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_number_or_a_reason(name: str, case: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = FUNCTIONS[name](CASES[case])
+        # properties compute, too
+        for part in parts(result):
+            for key in dir(type(part)):
+                if isinstance(getattr(type(part), key), property):
+                    getattr(part, key)
+    seen = list(parts(result))
+    assert seen or case in ("empty",)
+    for part in seen:
+        if not hasattr(part, "status"):
+            continue
+        assert (part.status == "ok") == (part.reason == ""), part
+        if isinstance(part, psy.Coefficient):
+            present = part.status in ("ok", "not_informative")
+            if part.status == "ok":
+                assert not math.isnan(part.value), part
+            if not present:
+                assert math.isnan(part.value), part
+                assert math.isnan(part.low)
+                assert part.fixed is None
+            if math.isfinite(part.low):
+                assert part.low - 1e-9 <= part.value <= part.high + 1e-9, part
+            if part.fixed is not None:
+                assert part.fixed.low - 1e-9 <= part.value <= part.fixed.high + 1e-9, part
+        if isinstance(part, psy.SignificanceTest):
+            assert (part.status == "ok") == math.isfinite(part.p), part
+
+
+def test_every_exported_function_is_in_the_battery() -> None:
+    mine = {name.partition(" ")[0].rstrip(",") for name in FUNCTIONS}
+    elsewhere = {
+        "jackknife_interval", "noise_floor", "pair_order", "sampling_probability", "shift_heterogeneity_of_scores",
+        "spearman_brown",
+    }  # fmt: skip
+    assert mine <= set(psy.__all__)
+    assert not mine & elsewhere
+
+
+def test_what_the_status_is() -> None:
+    """One line for each rule of the table of degenerate cases."""
+    assert psy.rho_g(CASES["identical"]).rho.status == "not_informative"
+    assert psy.rho_g(CASES["identical"]).rho.value == 1.0
+    assert psy.rho_g(CASES["constant"]).rho.status == "degenerate"
+    assert psy.rho_g(CASES["two respondents"]).rho.status == "insufficient"
+    assert psy.rho_g(CASES["one run"]).rho.status == "insufficient"
+    assert psy.rho_g(CASES["one respondent NaN"]).rho.n == 7
+    assert psy.spearman(*pair(CASES["constant"])).status == "degenerate"
+    assert psy.krippendorff_alpha(np.ones((2, 9))).reason.startswith("single_category")
+    assert psy.cohen_kappa(np.ones(9), np.ones(9)).reason.startswith("single_category")
+    assert psy.gwet_ac1(np.ones((2, 9))).reason.startswith("single_category")
+    assert psy.gwet_ac1(np.ones((2, 9)), categories=2).value == 1.0
+    assert psy.expected_retest(FULL[0]).rho.status == "not_informative"
+    assert psy.judge_share(CASES["identical"], CASES["identical"]).share.status == "not_informative"
+    assert psy.measurement_error(means(CASES["identical"]).T).agreement.status == "not_informative"
+
+
+def test_more_noise_than_spread_gives_zero_with_the_raw_value() -> None:
+    rng = np.random.default_rng(3)
+    negative = next(
+        found
+        for found in (psy.rho_g((rng.random((2, 5, 40)) < 0.5).astype(float)).rho for _ in range(50))
+        if "NEGATIVE_COMPONENT" in found.flags
+    )
+    assert negative.value == 0.0
+    assert negative.raw < 0
+
+
+def test_wrong_shapes_are_errors() -> None:
+    for call in (
+        lambda: psy.rho_g(np.ones((3, 4))),
+        lambda: psy.rho_g(np.ones((2, 3, 4)), clusters=[1, 2]),
+        lambda: psy.rho_g_of_scores(np.ones((2, 3))),
+        lambda: psy.spearman([1, 2], [1, 2, 3]),
+        lambda: psy.kendall_w(np.ones(3), gen()),
+        lambda: psy.krippendorff_alpha(np.ones((2, 3)), "cardinal"),  # type: ignore[arg-type]
+        lambda: psy.gwet_ac1([1, 2]),
+        lambda: psy.judge_share(np.ones((2, 3, 4)), np.ones((2, 3, 5))),
+        lambda: psy.expected_retest([0.5]),
+        lambda: psy.position_bias(np.ones((2, 2))),
+        lambda: psy.form_spread([1, 2]),
+        lambda: psy.yes_excess([0.5, 0.6], [0.1, 0.2]),
+    ):
+        with pytest.raises(ValueError, match="needed|must|level"):
+            call()

@@ -1,0 +1,493 @@
+"""Test-retest coefficients against published values, other libraries, hand-written loops and simulation."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pingouin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from hqm import psychometrics as psy
+from tests.perf.coverage import INTERVALS, simulate
+
+# Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each meter
+WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
+# Shrout and Fleiss 1979, Psychological Bulletin 86:420-428, Table 2: six targets, four judges
+RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+# Kendall 1948, Rank Correlation Methods, ch. 6: ten objects ranked by three judges, with ties
+KENDALL = np.transpose(
+    [
+        [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10],
+        [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5],
+        [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10],
+    ]
+)
+Z = stats.norm.ppf(0.975)
+
+
+def answers(
+    seed: int, runs: int = 2, respondents: int = 8, items: int = 60, spread: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Item scores of several runs, and the probabilities they were drawn with."""
+    rng = np.random.default_rng(seed)
+    p = 1 / (1 + np.exp(-(spread * rng.normal(size=(respondents, 1)) + rng.normal(size=(respondents, items)))))
+    return (rng.random((runs, respondents, items)) < p).astype(float), p
+
+
+# -- correlations
+
+
+def test_rank_correlations_of_the_peak_flow_data() -> None:
+    rho, tau = psy.spearman(WRIGHT, MINI), psy.kendall_tau_b(WRIGHT, MINI)
+    assert rho.value == pytest.approx(stats.spearmanr(WRIGHT, MINI).statistic, abs=1e-12)
+    # cor.test(method = "kendall") of R on the same columns gives .764706
+    assert tau.value == pytest.approx(0.764706, abs=5e-7)
+    half = Z * math.sqrt((1 + rho.value**2 / 2) / 14)
+    assert (rho.low, rho.high) == pytest.approx(np.tanh(np.arctanh(rho.value) + np.array([-half, half])), abs=1e-12)
+    half = Z * math.sqrt(0.437 / 13)
+    assert (tau.low, tau.high) == pytest.approx(np.tanh(np.arctanh(tau.value) + np.array([-half, half])), abs=1e-12)
+
+
+def test_tau_b_with_ties_against_a_count_of_pairs() -> None:
+    x, y = [1, 2, 2, 3, 4, 4, 5], [1, 3, 2, 2, 5, 4, 4]
+    signs = [(np.sign(x[i] - x[j]), np.sign(y[i] - y[j])) for i, j in combinations(range(7), 2)]
+    balance = sum(a * b for a, b in signs)
+    free = [sum(s[k] != 0 for s in signs) for k in (0, 1)]
+    assert psy.kendall_tau_b(x, y).value == pytest.approx(balance / math.sqrt(free[0] * free[1]), abs=1e-12)
+
+
+def test_the_effective_number_stands_in_for_the_number() -> None:
+    """Twice the same respondents are not twice as many: with n_effective the interval is that of one copy."""
+    for coefficient in (psy.pearson, psy.spearman, psy.kendall_tau_b):
+        once = coefficient(WRIGHT, MINI)
+        twice = coefficient(WRIGHT * 2, MINI * 2, n_effective=17)
+        if coefficient is not psy.kendall_tau_b:  # copies are ties for tau-b
+            assert (twice.low, twice.high) == pytest.approx((once.low, once.high), abs=1e-9)
+        assert coefficient(WRIGHT, MINI, n_effective=10).low < once.low
+        assert "n_eff 10" in coefficient(WRIGHT, MINI, n_effective=10).method
+        assert math.isnan(coefficient(WRIGHT, MINI, n_effective=2.5).low)
+    assert psy.concordance(WRIGHT, MINI, n_effective=10).ccc.low < psy.concordance(WRIGHT, MINI).ccc.low
+    assert psy.pearson(WRIGHT, MINI, n_effective=9) == psy.pearson(WRIGHT, MINI, n_eff=9)
+
+
+def test_concordance_of_the_peak_flow_data() -> None:
+    """epi.ccc of R's epiR on the same columns."""
+    found = psy.concordance(WRIGHT, MINI)
+    assert found.ccc.value == pytest.approx(0.9427424, abs=5e-8)
+    assert (found.ccc.low, found.ccc.high) == pytest.approx((0.8504919, 0.9787263), abs=5e-8)
+    assert found.bias_correction == pytest.approx(0.99943069, abs=5e-9)
+    assert found.pearson == pytest.approx(0.943279, abs=5e-7)
+
+
+def test_concordance_against_lins_formula_as_printed() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x = rng.normal(size=15)
+        y = rng.uniform(0.5, 2) * x + rng.normal(0, 0.5, 15) + rng.normal()
+        r = np.corrcoef(x, y)[0, 1]
+        p = 2 * r * x.std() * y.std() / (x.var() + y.var() + (x.mean() - y.mean()) ** 2)
+        u = (x.mean() - y.mean()) / math.sqrt(x.std() * y.std())
+        variance = (
+            (1 - r**2) * p**2 / ((1 - p**2) * r**2)
+            + 2 * p**3 * (1 - p) * u**2 / (r * (1 - p**2) ** 2)
+            - p**4 * u**4 / (2 * r**2 * (1 - p**2) ** 2)
+        ) / 13
+        found = psy.concordance(x, y).ccc
+        ends = np.tanh(np.arctanh(p) + np.array([-Z, Z]) * math.sqrt(variance))
+        assert (found.value, found.low, found.high) == pytest.approx((p, *ends), abs=1e-9)
+
+
+def test_kendalls_w() -> None:
+    found = psy.kendall_w(KENDALL, np.random.default_rng(0))
+    assert found.w.value == pytest.approx(0.827731, abs=5e-7)
+    assert found.test.statistic == pytest.approx(22.348739, abs=5e-7)
+    # Friedman's test is the same statistic, ties corrected
+    rival = stats.friedmanchisquare(*KENDALL)
+    assert (found.test.statistic, found.test.p) == pytest.approx((rival.statistic, rival.pvalue), rel=1e-9)
+    assert found.w.low < found.w.value < found.w.high
+
+
+def test_the_mean_rank_correlation_behind_w() -> None:
+    scores = np.random.default_rng(1).normal(size=(9, 4)) + np.arange(9)[:, None]
+    found = psy.kendall_w(scores, np.random.default_rng(0))
+    pairs = [stats.spearmanr(scores[:, a], scores[:, b]).statistic for a, b in combinations(range(4), 2)]
+    assert found.mean_spearman == pytest.approx(np.mean(pairs), abs=1e-12)
+
+
+# -- errors, limits, shifts
+
+
+def test_measurement_error_of_shrout_and_fleiss() -> None:
+    found = psy.measurement_error(RATINGS)
+    assert (found.agreement.value, found.consistency.value) == pytest.approx((2.50278, 1.00968), abs=5e-6)
+    assert found.mdc95_agreement.value == pytest.approx(6.93734, abs=5e-6)
+    assert found.mdc95_consistency.value == pytest.approx(2.79868, abs=5e-6)
+    low, high = (1.0096794 * math.sqrt(15 / stats.chi2.ppf(q, 15)) for q in (0.975, 0.025))
+    assert (found.consistency.low, found.consistency.high) == pytest.approx((low, high), abs=1e-5)
+
+
+def test_the_interval_of_the_error_covers_it() -> None:
+    rng, hit = np.random.default_rng(2), 0
+    for _ in range(400):
+        scores = rng.normal(size=(12, 1)) * 2 + rng.normal(size=(12, 3)) * 0.7
+        found = psy.measurement_error(scores).consistency
+        hit += found.low <= 0.7 <= found.high
+    assert 0.92 <= hit / 400 <= 0.98
+
+
+def test_dudeks_errors_are_what_they_say() -> None:
+    rng = np.random.default_rng(3)
+    true = rng.normal(0, 3, 200_000)
+    first, second = true + rng.normal(size=(2, 200_000))
+    found = psy.standard_errors(math.sqrt(10), 0.9)
+    assert found.measurement == pytest.approx(np.std(first - true), rel=0.01)
+    assert found.estimation == pytest.approx(np.std(true - 0.9 * first), rel=0.01)
+    assert found.prediction == pytest.approx(np.std(second - 0.9 * first), rel=0.01)
+    assert psy.standard_errors(1, 1.2).status == "not_applicable"
+
+
+def test_bland_and_altman_of_the_peak_flow_data() -> None:
+    two = psy.bland_altman(MINI, WRIGHT, multiplier=2)
+    # the paper prints -2.1, 38.8, -79.7 and 75.5 from rounded numbers
+    assert (two.bias.value, two.deviation) == pytest.approx((-2.1176, 38.765), abs=5e-4)
+    assert (two.lower.value, two.upper.value) == pytest.approx((-79.65, 75.41), abs=5e-3)
+    found = psy.bland_altman(MINI, WRIGHT)
+    assert (found.upper.low, found.upper.high) == pytest.approx((48.86, 119.93), abs=5e-3)
+    # mirrored: exchanging the meters exchanges the limits
+    other = psy.bland_altman(WRIGHT, MINI)
+    assert (other.lower.low, other.lower.high) == pytest.approx((-found.upper.high, -found.upper.low))
+    line = stats.linregress((np.array(WRIGHT) + MINI) / 2, np.array(WRIGHT) - MINI)
+    assert (found.slope.value, found.slope.se) == pytest.approx((line.slope, line.stderr), rel=1e-9)
+    assert found.lower_approximate is not None
+    half = stats.t.ppf(0.975, 16) * math.sqrt(3 / 17) * found.deviation
+    assert found.lower_approximate.high - found.lower_approximate.low == pytest.approx(2 * half)
+
+
+def test_the_exact_limit_covers_where_the_approximation_need_not() -> None:
+    rng, hit = np.random.default_rng(4), 0
+    for _ in range(400):
+        upper = psy.bland_altman(np.zeros(8), rng.normal(size=8)).upper
+        hit += upper.low <= 1.96 <= upper.high
+    assert 0.92 <= hit / 400 <= 0.98
+
+
+def test_the_bias_of_judges() -> None:
+    found = psy.bias_test(RATINGS)
+    assert found.statistic == pytest.approx(31.866, abs=5e-4)
+    assert found.p == pytest.approx(9.5e-7, abs=5e-8)
+    two = psy.bias_test(np.transpose([WRIGHT, MINI]))
+    rival = stats.ttest_rel(WRIGHT, MINI)
+    assert (two.statistic, two.p) == pytest.approx((rival.statistic**2, rival.pvalue))
+    assert psy.bias_test([[1, 2], [2, 3], [4, 5]]).p == 0.0
+
+
+def test_equivalence_against_pingouin() -> None:
+    found = psy.equivalence(WRIGHT, MINI, 30)
+    assert found.p == pytest.approx(0.0045549, abs=5e-8)
+    for margin in (5, 20, 30, 80):
+        table = pingouin.tost(WRIGHT, MINI, bound=margin, paired=True)
+        rival = float(table[next(c for c in table.columns if c in ("p_val", "pval"))].iloc[0])
+        assert psy.equivalence(WRIGHT, MINI, margin).p == pytest.approx(rival, rel=1e-6)
+    assert found.equivalent
+    # the 90 % interval lies inside the margin exactly then
+    assert -30 < found.shift.low < found.shift.high < 30
+    assert not psy.equivalence(WRIGHT, MINI, 5).equivalent
+    assert psy.equivalence(WRIGHT, MINI, -1).status == "not_applicable"
+
+
+# -- length
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "to", "expected"),
+    [
+        # arXiv 2406.17115, Table 1: HQH .9962 with 4,000 items, MMHal .8784 with 96, OpenCHAIR .9896 with 2,000
+        (0.9962, 4000, 96, 0.863),
+        (0.8784, 96, 4000, 0.9967),
+        (0.9896, 2000, 96, 0.820),
+        (0.8784, 96, 96, 0.8784),
+    ],
+)
+def test_length_standardised_reliabilities_of_the_hqm_paper(r: float, n: int, to: int, expected: float) -> None:
+    assert psy.standardized_reliability(r, n, to).value == pytest.approx(
+        expected, abs=5e-4 if expected < 0.99 else 5e-5
+    )
+
+
+def test_items_needed_is_the_inverse_of_the_standardised_length() -> None:
+    coefficient = psy.Coefficient(0.8, 0.6, 0.9, 20, fixed=psy.Bounds(0.7, 0.85, "x"))
+    needed = psy.items_needed(coefficient, 100, 0.95)
+    assert psy.standardized_reliability(0.8, 100, round(needed.value)).value == pytest.approx(0.95, abs=1e-4)
+    assert needed.low < needed.value < needed.high
+    longer = psy.standardized_reliability(coefficient, 100, 400)
+    assert longer.fixed is not None
+    assert (longer.low, longer.fixed.high) == pytest.approx((6 / 7, 4 * 0.85 / (1 + 3 * 0.85)))
+    assert psy.items_needed(0.0, 100, 0.9).status == "degenerate"
+    assert psy.standardized_reliability(1.5, 10).status == "not_applicable"
+
+
+# -- rho_G
+
+
+def by_hand(x: np.ndarray, clusters: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """rho_G with nothing but loops over items scored in every run: rho, noise of each respondent, variance of scores."""
+    runs, respondents, items = x.shape
+    noise, scores = [], []
+    for m in range(respondents):
+        usable = [i for i in range(items) if all(x[k, m, i] == x[k, m, i] for k in range(runs))]
+        total = 0.0
+        for c in sorted(set(clusters[usable].tolist())):
+            sums = [sum(x[k, m, i] for i in usable if clusters[i] == c) for k in range(runs)]
+            mean = sum(sums) / runs
+            total += sum((s - mean) ** 2 for s in sums) / (runs - 1)
+        noise.append(total / len(usable) ** 2)
+        scores.append([sum(x[k, m, i] for i in usable) / len(usable) for k in range(runs)])
+    spread = float(np.mean([np.var([s[k] for s in scores], ddof=1) for k in range(runs)]))
+    return 1 - float(np.mean(noise)) / spread, np.array(noise), spread
+
+
+@pytest.mark.parametrize(("runs", "missing"), [(2, 0.0), (3, 0.1)])
+def test_rho_g_against_loops_and_a_brute_force_jackknife(runs: int, missing: float) -> None:
+    x, _ = answers(6, runs=runs)
+    clusters = np.arange(60) // 3
+    x[np.random.default_rng(0).random(x.shape) < missing] = np.nan
+    found = psy.rho_g(x, clusters)
+    rho, noise, spread = by_hand(x, clusters)
+    assert found.rho.value == pytest.approx(rho, abs=1e-12)
+    assert found.noise == pytest.approx(noise, abs=1e-15)
+    assert found.score_variance == pytest.approx(spread, abs=1e-14)
+    logs = np.array([math.log(1 - by_hand(x[:, :, clusters != c], clusters[clusters != c])[0]) for c in range(20)])
+    half = Z * math.sqrt(19 / 20 * ((logs - logs.mean()) ** 2).sum())
+    assert found.rho.fixed is not None
+    ends = (max(0.0, 1 - (1 - rho) * math.exp(half)), 1 - (1 - rho) * math.exp(-half))
+    assert (found.rho.fixed.low, found.rho.fixed.high) == pytest.approx(ends, abs=1e-12)
+    assert ("MISSING" in found.rho.flags) == (missing > 0)
+    assert found.sem_run == pytest.approx(math.sqrt(noise.mean()))
+    assert found.mdc95 == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
+
+
+def test_the_population_interval_has_the_published_factors() -> None:
+    """20 respondents: 1 - (1 - rho) times 1.7291 and .4688."""
+    x, _ = answers(7, respondents=20, items=400)
+    rho = psy.rho_g(x).rho
+    assert (1 - rho.low) / (1 - rho.value) == pytest.approx(1.7291, abs=5e-5)
+    assert (1 - rho.high) / (1 - rho.value) == pytest.approx(0.4688, abs=5e-5)
+    fewer = psy.rho_g(x, n_effective=10).rho
+    assert (1 - fewer.low) / (1 - fewer.value) == pytest.approx(stats.chi2.ppf(0.975, 9) / 9)
+
+
+def test_rho_g_is_far_steadier_than_pearson_and_right_on_average() -> None:
+    _, p = answers(8, respondents=20, items=500)
+    rng = np.random.default_rng(0)
+    mu, noise = p.mean(axis=1), (p * (1 - p)).sum(axis=1) / 500**2
+    truth = mu.var(ddof=1) / (mu.var(ddof=1) + noise.mean())
+    general, product = [], []
+    for _ in range(200):
+        x = (rng.random((2, *p.shape)) < p).astype(float)
+        general.append(psy.rho_g(x).rho.value)
+        product.append(psy.pearson(*x.mean(axis=2)).value)
+    error = [math.sqrt(np.mean((np.array(v) - truth) ** 2)) for v in (general, product)]
+    assert np.mean(general) == pytest.approx(truth, abs=3 * np.std(general) / math.sqrt(200) + 2e-4)
+    assert error[1] > 5 * error[0]
+
+
+def test_the_mean_of_runs_is_more_reliable() -> None:
+    x, _ = answers(9, runs=4, respondents=30, items=200, spread=0.3)
+    found = psy.rho_g(x)
+    true = found.true_variance
+    assert found.rho_average.value == pytest.approx(true / (true + found.noise_mean / 4))
+    assert found.for_runs(1).value == pytest.approx(found.rho.value)
+    # the variance between respondents of the mean over runs is true + noise / 4
+    assert x.mean(axis=(0, 2)).var(ddof=1) == pytest.approx(true + found.noise_mean / 4, rel=0.15)
+    assert found.rho_average.fixed is not None
+    assert found.rho_average.fixed.low < found.rho_average.value < found.rho_average.fixed.high
+
+
+def test_coin_flips_have_no_gain_and_certain_answers_have_all() -> None:
+    rng = np.random.default_rng(10)
+    rates = np.linspace(0.2, 0.8, 20)[:, None]
+    flips = psy.rho_g((rng.random((2, 20, 2000)) < rates).astype(float))
+    assert flips.gain == pytest.approx(0.0, abs=0.06)
+    assert flips.noise_floor.value == pytest.approx(flips.rho.value, abs=0.002)
+    fixed = (rng.random((20, 2000)) < rates).astype(float)
+    steady = np.stack([fixed, fixed])
+    steady[1, :, 0] = 1 - steady[1, :, 0]
+    assert psy.rho_g(steady).gain > 0.99
+    assert psy.rho_g(steady + 0.5).noise_floor.status == "not_applicable"
+
+
+def test_rho_g_of_scores_equals_rho_g_for_a_mean() -> None:
+    x, _ = answers(11, respondents=10, items=300)
+    scores = x.mean(axis=2)
+    without = (x.sum(axis=2, keepdims=True) - x) / 299
+    direct, general = psy.rho_g(x), psy.rho_g_of_scores(scores, without=without)
+    assert general.rho.value == pytest.approx(direct.rho.value, abs=3e-4)
+    assert direct.rho.fixed is not None
+    assert general.rho.fixed is not None
+    assert general.rho.fixed.low == pytest.approx(direct.rho.fixed.low, abs=2e-3)
+    assert general.rho.fixed.high == pytest.approx(direct.rho.fixed.high, abs=2e-3)
+    assert general.drift.statistic == pytest.approx(direct.drift.statistic, rel=1e-9)
+    known = psy.rho_g_of_scores(scores[:1], noise=direct.noise)
+    assert known.rho.value == pytest.approx(1 - direct.noise_mean / scores[0].var(ddof=1))
+    assert known.rho.fixed is None
+
+
+def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:
+    """CHAIR-like: wrong objects over objects named, both random; the estimated noise is the variance over real reruns."""
+    rng = np.random.default_rng(12)
+    wrong_rate = np.linspace(0.1, 0.4, 8)[:, None]
+
+    def run() -> tuple[np.ndarray, np.ndarray]:
+        named = rng.poisson(5, size=(8, 150)) + 1.0
+        return rng.binomial(named.astype(int), wrong_rate).astype(float), named
+
+    real = np.var([(w.sum(1) / n.sum(1)) for w, n in (run() for _ in range(600))], axis=0, ddof=1)
+    estimates = []
+    for _ in range(40):
+        w, n = (np.stack(v) for v in zip(run(), run(), strict=True))
+        without = (w.sum(2, keepdims=True) - w) / (n.sum(2, keepdims=True) - n)
+        estimates.append(psy.rho_g_of_scores(w.sum(2) / n.sum(2), without=without).noise)
+    assert np.mean(estimates, axis=0).mean() == pytest.approx(real.mean(), rel=0.06)
+
+
+def test_drift_is_found_where_there_is_some() -> None:
+    """Catalogue: size about .05; a drift of .02 with 20 respondents and 1,000 items is found in about 80 of 100."""
+    rng = np.random.default_rng(13)
+    p = 1 / (1 + np.exp(-(rng.normal(size=(20, 1)) + 1.4 * rng.normal(size=(20, 1000)))))
+    still, moved = 0, 0
+    for _ in range(150):
+        drift = rng.normal(0, 0.02 / math.sqrt(2), (2, 20, 1))
+        still += psy.rho_g((rng.random((2, 20, 1000)) < p).astype(float)).drift.p < 0.05
+        moved += psy.rho_g((rng.random((2, 20, 1000)) < np.clip(p + drift, 0, 1)).astype(float)).drift.p < 0.05
+    assert still / 150 <= 0.11
+    assert moved / 150 >= 0.6
+    three = psy.rho_g((rng.random((3, 20, 500)) < 0.5).astype(float)).drift
+    assert three.df == 40
+    assert psy.rho_g((rng.random((2, 20, 9)) < 0.5).astype(float)).drift.status == "insufficient"
+
+
+def test_the_drift_statistic_of_two_runs_is_the_printed_one() -> None:
+    x, _ = answers(14, items=80)
+    d = x[0] - x[1]
+    q = (d.mean(axis=1) ** 2 / (d.var(axis=1, ddof=1) / 80)).sum()
+    assert psy.rho_g(x).drift.statistic == pytest.approx(q)
+
+
+@pytest.mark.parametrize(("n", "sd"), [(100, 1.0), (1000, 0.25)])
+def test_both_intervals_cover(n: int, sd: float) -> None:
+    """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and conservatism above)."""
+    found = simulate(n, sd, 200, np.random.default_rng(n), bootstrap=0)
+    slack = 3 * math.sqrt(0.95 * 0.05 / 200)
+    assert found[INTERVALS[1]].population >= 0.95 - slack
+    assert found[INTERVALS[2]].population >= 0.95 - slack
+    assert found[INTERVALS[3]].these >= 0.95 - slack
+    # the point of having two: the narrow one does not speak about other respondents
+    assert found[INTERVALS[3]].population < 0.8
+    assert found[INTERVALS[3]].width < found[INTERVALS[2]].width < found[INTERVALS[0]].width
+
+
+# -- rank stability
+
+
+def test_rank_stability_against_brute_force() -> None:
+    rng = np.random.default_rng(15)
+    scores, noise = rng.uniform(0.3, 0.7, 8), rng.uniform(1e-4, 4e-3, 8)
+    found = psy.rank_stability(scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000)
+    winner, same, overlap, flips, taus = 0, 0, 0.0, np.zeros((8, 8)), []
+    for _ in range(4000):
+        a, b = scores + np.sqrt(noise) * rng.normal(size=(2, 8))
+        winner += a.argmax() == b.argmax()
+        top = set(np.argsort(-a)[:3]) & set(np.argsort(-b)[:3])
+        same += len(top) == 3
+        overlap += len(top) / 3
+        flips += np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0
+        taus.append(stats.kendalltau(a, b).statistic)
+    assert found.same_winner == pytest.approx(winner / 4000, abs=0.03)
+    assert [t.k for t in found.top] == [1, 3]
+    assert found.top[1].same_set == pytest.approx(same / 4000, abs=0.03)
+    assert found.top[1].overlap == pytest.approx(overlap / 4000, abs=0.02)
+    assert found.top[1].chance == 3 / 8
+    off = ~np.eye(8, dtype=bool)
+    assert found.flip[off] == pytest.approx(flips[off] / 4000, abs=0.035)
+    assert found.expected_tau == pytest.approx(np.mean(taus), abs=0.02)
+    assert found.mean_flip == pytest.approx((1 - np.mean(taus)) / 2, abs=0.02)
+
+
+def test_counts_need_the_continuity_correction() -> None:
+    """96 items: ties take part of what the plain normal formula calls flips."""
+    rng = np.random.default_rng(16)
+    p = rng.uniform(0.4, 0.6, 10)
+    runs = rng.binomial(96, p, size=(4000, 2, 10)) / 96
+    sign = np.sign(runs[:, :, :, None] - runs[:, :, None, :])
+    upper = np.triu_indices(10, 1)
+    flipped = float((sign[:, 0] * sign[:, 1] < 0).mean(axis=0)[upper].mean())
+    plain = psy.pair_order(p, p * (1 - p) / 96).mean_flip
+    corrected = psy.pair_order(p, p * (1 - p) / 96, n_items=96).mean_flip
+    assert corrected == pytest.approx(flipped, abs=0.01)
+    assert abs(corrected - flipped) < abs(plain - flipped)
+
+
+def test_the_winner_may_be_the_lowest_and_ties_are_shared() -> None:
+    high = psy.rank_stability([0.9, 0.6, 0.5], [1e-6, 0.01, 0.01], np.random.default_rng(0))
+    low = psy.rank_stability([0.1, 0.4, 0.5], [1e-6, 0.01, 0.01], np.random.default_rng(0), higher_is_better=False)
+    assert high.same_winner > 0.95
+    assert low.same_winner > 0.95
+    still = psy.rank_stability([0.5, 0.5, 0.1], [0, 0, 0], np.random.default_rng(0))
+    assert still.status == "not_informative"
+    assert still.same_winner == pytest.approx(0.5, abs=0.03)
+    assert still.top[0].overlap == still.same_winner
+    shrunk = psy.rank_stability([0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0), reliability=0.2)
+    assert shrunk.mean_flip > psy.rank_stability([0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0)).mean_flip
+    assert psy.top_k_overlap([1, 1, 1, 0], [1, 1, 1, 0], 1).value == pytest.approx(1 / 3)
+
+
+# -- properties
+
+columns = arrays(float, (7, 2), elements=st.floats(0, 1, width=16))
+
+
+@given(columns, st.permutations(range(7)), st.floats(0.2, 4), st.floats(0.1, 2))
+@settings(max_examples=60, deadline=None)
+def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: float, shift: float) -> None:
+    one = psy.concordance(*x.T)
+    if one.ccc.status != "ok" or np.ptp(x, axis=0).min() < 1e-2:
+        return
+    for coefficient in (psy.spearman, psy.kendall_tau_b):
+        found = coefficient(*x.T)
+        assert coefficient(*x[order].T).value == pytest.approx(found.value, abs=1e-12)
+        assert coefficient(x[:, 1], x[:, 0]).value == pytest.approx(found.value, abs=1e-12)
+    assert psy.concordance(*x[order].T).ccc.value == pytest.approx(one.ccc.value, abs=1e-9)
+    swapped = psy.concordance(x[:, 1], x[:, 0])
+    assert swapped.ccc.value == pytest.approx(one.ccc.value, abs=1e-9)
+    assert swapped.location_shift == pytest.approx(-one.location_shift, abs=1e-9)
+    assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(one.ccc.value, abs=1e-6)
+    away = x + np.array([0.0, shift + 1.0])
+    assert abs(psy.concordance(*away.T).ccc.value) <= abs(one.ccc.value) + 1e-12
+    assert psy.pearson(*away.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
+    assert one.ccc.low - 1e-12 <= one.ccc.value <= one.ccc.high + 1e-12
+
+
+@given(arrays(float, (2, 6, 15), elements=st.integers(0, 1)), st.randoms(use_true_random=False), st.floats(0.1, 9))
+@settings(max_examples=60, deadline=None)
+def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> None:
+    found = psy.rho_g(x)
+    if found.rho.status != "ok":
+        return
+    shuffle = list(range(15))
+    random.shuffle(shuffle)  # type: ignore[attr-defined]
+    people = list(range(6))
+    random.shuffle(people)  # type: ignore[attr-defined]
+    for other in (psy.rho_g(x[:, people][:, :, shuffle]), psy.rho_g(x[::-1]), psy.rho_g(scale * x + 1)):
+        assert other.rho.value == pytest.approx(found.rho.value, abs=1e-9)
+        assert other.rho.low == pytest.approx(found.rho.low, abs=1e-9)
+    if found.rho.fixed is not None:
+        other_fixed = psy.rho_g(x[::-1][:, people][:, :, shuffle]).rho.fixed
+        assert other_fixed is not None
+        assert other_fixed.low == pytest.approx(found.rho.fixed.low, abs=1e-9)
+    # a cluster per item is no cluster
+    assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(found.rho.value, abs=1e-12)

@@ -1,0 +1,243 @@
+"""Words: nouns, lemmas and likeness against definitions written out, and against spaCy where it is installed."""
+
+import importlib.util
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
+from hqm.words.official import Brysbaert
+from hqm.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
+from hqm.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
+
+RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
+
+
+# --- nouns and lemmas ---
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("men", "man"), ("buses", "bus"), ("knives", "knife"), ("skis", "ski"), ("people", "people"), ("geese", "goose"),
+        ("scissors", "scissors"), ("glasses", "glass"), ("mice", "mouse"), ("wives", "wife"), ("leaves", "leaf"),
+        ("cookies", "cookie"), ("grass", "grass"), ("sheep", "sheep"), ("potatoes", "potato"), ("TV", "TV"), ("Dogs", "Dogs"),
+    ],
+)  # fmt: skip
+def test_a_noun_is_brought_to_the_singular(plural: str, singular: str) -> None:
+    assert noun_lemma(plural) == singular
+
+
+@pytest.mark.parametrize(
+    ("text", "lemmas"),
+    [
+        ("A man rides a horse next to two dogs.", ["man", "horse", "dog"]),
+        ("The light is on. People light candles.", ["light", "People", "candle"]),
+        ("The woman's bag lies on the bench", ["woman", "bag", "bench"]),
+        ("", []),
+        ("!!! ...", []),
+        ("It is sunny and quiet.", []),
+    ],
+)
+def test_hanta_finds_the_nouns(text: str, lemmas: list[str]) -> None:
+    found = HantaNouns()(text)
+    assert [noun.lemma for noun in found] == lemmas
+    assert all(text[noun.start :].startswith(noun.text) for noun in found)
+
+
+def test_proper_nouns_are_marked() -> None:
+    assert {n.text: n.proper for n in HantaNouns()("A statue stands in London.")} == {"statue": False, "London": True}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("en_core_web_sm") is None, reason="spaCy's small model is not installed")
+def test_hanta_and_spacy_mostly_agree(data: Path) -> None:
+    texts = [r["generated_caption"] for r in hqm.read_records(data / "open_chair" / "example_gen_file.csv")[:300]]
+    spacy = NOUNS["en_core_web_sm"]()
+    same = union = 0
+    for text in texts:
+        ours, theirs = ({n.lemma for n in find(text)} for find in (HantaNouns(), spacy))
+        same, union = same + len(ours & theirs), union + len(ours | theirs)
+    assert same / union > 0.7
+
+
+# --- likeness ---
+
+
+def table(seed: int, size: int, dimensions: int) -> dict[str, Embedding]:
+    """Words of one or two tokens with vectors, many of whose cosines lie within rounding of the threshold."""
+    rng = np.random.default_rng(seed)
+    made: dict[str, Embedding] = {}
+    for i in range(size):
+        vector = rng.normal(size=dimensions)
+        if i % 3 and made:  # a neighbour at the threshold, give or take a few units in the last place
+            other = next(iter(made.values())).vector.astype(float)
+            across = vector - other * (vector @ other) / (other @ other)
+            unit = other / np.linalg.norm(other)
+            angle = np.arccos(THRESHOLD + rng.choice([0, 0, 1e-8, -1e-8, 5e-7, -5e-7, 0.1]))
+            vector = np.cos(angle) * unit + np.sin(angle) * across / np.linalg.norm(across)
+            vector *= rng.uniform(0.5, 20)
+        if i % 11 == 10:
+            vector = np.zeros(dimensions)
+        parts = (
+            [vector.astype(np.float32)]
+            if i % 5
+            else [vector.astype(np.float32), rng.normal(size=dimensions).astype(np.float32)]
+        )
+        made[f"w{i}"] = embed([f"w{i}"] if i % 7 else ["same"], parts)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("dimensions", [3, 50, 300])
+def test_the_table_decides_as_the_pairwise_definition(seed: int, dimensions: int) -> None:
+    known = table(seed, 60, dimensions)
+    words = list(known)
+    fast = VectorLikeness("mine", known.__getitem__)
+    pairs = [[cosine(known[a], known[b]) > THRESHOLD for b in words] for a in words]
+    assert np.array_equal(fast.alike(words, words), np.array(pairs))
+    close = [abs(cosine(known[a], known[b]) - THRESHOLD) < 1e-6 for a, b in itertools.combinations(words, 2)]
+    assert sum(close) > 5, "the table tries the rounding"
+
+
+def test_the_table_grows_in_any_order() -> None:
+    known = table(7, 50, 20)
+    words = list(known)
+    whole, pieces = (VectorLikeness("mine", known.__getitem__) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        some, others = (list(rng.choice(words, size=4)) for _ in range(2))
+        assert np.array_equal(pieces.alike(some, others), whole.alike(words, words)[np.ix_(*([words.index(w) for w in side] for side in (some, others)))])  # fmt: skip
+
+
+def test_every_word_is_embedded_once() -> None:
+    known, asked = table(1, 20, 10), []
+    fast = VectorLikeness("mine", lambda word: asked.append(word) or known[word])  # type: ignore[func-returns-value]
+    for _ in range(3):
+        fast.alike(list(known), list(known))
+    assert sorted(asked) == sorted(known)
+
+
+def test_nothing_is_like_nothing() -> None:
+    assert VectorLikeness("mine", {}.__getitem__).alike([], []).shape == (0, 0)
+    assert Synonyms().alike([], ["dog"]).shape == (0, 1)
+
+
+def test_the_definition_is_spacys() -> None:
+    """Bit for bit what spaCy's `Doc.similarity` returns, for one and two tokens, unknown words and equal words."""
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    rng = np.random.default_rng(3)
+    vectors = {f"w{chr(97 + i)}": rng.normal(size=40).astype(np.float32) for i in range(20)}
+    vectors |= {f"v{chr(97 + i)}": (v + rng.normal(size=40) * 0.5).astype(np.float32) for i, v in enumerate(vectors.values())}  # fmt: skip
+    for word, vector in vectors.items():
+        nlp.vocab.set_vector(word, vector)
+    texts = [*vectors, "wa wb", "wa unknown", "unknown", "other"]
+
+    def embedding(text: str) -> Embedding:
+        tokens = text.split()
+        return embed(tokens, [vectors.get(token, np.zeros(40, dtype=np.float32)) for token in tokens])
+
+    found = [cosine(embedding(a), embedding(b)) for a in texts for b in texts]
+    assert found == [float(nlp(a).similarity(nlp(b))) for a in texts for b in texts]
+    decided = VectorLikeness("mine", embedding).alike(texts, texts)
+    assert decided.ravel().tolist() == [value > THRESHOLD for value in found]
+
+
+def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:
+    alike = Synonyms().alike
+    assert alike(["sofa", "TV", "bike", "dog"], ["couch", "television", "bicycle", "dog"]).diagonal().all()
+    assert not alike(["cat", "man", "cup", "puppy"], ["dog", "woman", "glass", "dog"]).diagonal().any()
+    from hqm.words import offline
+
+    rows = offline._SYNONYMS
+    assert sum(map(len, rows)) == len({word for row in rows for word in row}), "no word stands in two rows"
+
+
+# --- concreteness ---
+
+
+def test_the_rule_keeps_objects_and_drops_what_cannot_be_touched() -> None:
+    rule = ConcreteByRule()
+    for word in "dog building ring station monument bus lioness television path mouth cloth".split():
+        assert rule(word), word
+    for word in "happiness motion background group front celebration hour 3 x".split():
+        assert not rule(word), word
+
+
+@pytest.mark.parametrize(("name", "mark"), [("Concreteness_ratings.csv", ","), ("concreteness.txt", "\t")])
+def test_the_published_table_is_read_as_it_circulates(tmp_path: Path, name: str, mark: str) -> None:
+    rows = [("Word", "Bigram", "Conc.M"), ("dog", "0", "4.85"), ("idea", "0", "1.61"), ("edge", "0", "4.5")]
+    (tmp_path / name).write_text("".join(mark.join(row) + "\n" for row in rows))
+    concrete = Brysbaert(tmp_path)
+    assert [concrete(word) for word in ("dog", "idea", "edge", "koala")] == [True, False, False, False]
+
+
+def test_a_table_without_ratings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "concreteness.csv").write_text("Word,Rating\ndog,5\n")
+    with pytest.raises(hqm.DataError, match=r"Conc\.M"):
+        Brysbaert(tmp_path)
+
+
+# --- the choice of parts ---
+
+
+def test_a_choice_of_parts() -> None:
+    assert compose(None, RECIPES, "x") == RECIPES["offline"]
+    assert compose("official", RECIPES, "x") == RECIPES["official"]
+    assert compose("likeness=en_core_web_md", RECIPES, "x") == Recipe("hanta", "en_core_web_md")
+    assert compose("official,nouns=hanta", RECIPES, "x") == Recipe("hanta", "en_core_web_lg")
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        ("best", "no words 'best'.*offline or official"),
+        ("nouns=treetagger", "there is no nouns 'treetagger'.*hanta, nltk"),
+        ("concreteness=rule", "no part 'concreteness'.*nouns, likeness"),
+        ("nouns=hanta,official", "no words 'official'"),
+    ],
+)
+def test_a_wrong_choice_says_what_there_is(choice: str, sentence: str) -> None:
+    with pytest.raises(hqm.UsageError, match=sentence):
+        compose(choice, RECIPES, "amber_g")
+
+
+def test_a_benchmark_that_asks_nothing_about_words_takes_no_choice() -> None:
+    with pytest.raises(hqm.UsageError, match="asks nothing about words"):
+        hqm.load("shapes_yesno", words="official")
+
+
+@pytest.mark.parametrize(
+    ("make", "needs", "sentence"),
+    [
+        (NOUNS["nltk"], "nltk", "pip install nltk && python -m nltk.downloader"),
+        (NOUNS["en_core_web_sm"], "spacy", "python -m spacy download en_core_web_sm"),
+        (LIKENESS["en_core_web_lg"], "spacy", "python -m spacy download en_core_web_lg"),
+        (lambda: CONCRETENESS["brysbaert"](None), "", "Concreteness_ratings_Brysbaert_et_al_BRM.xlsx"),
+    ],
+)
+def test_a_part_that_is_not_there_says_how_to_get_it(make, needs: str, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    if needs and importlib.util.find_spec(needs) is not None:
+        pytest.skip(f"{needs} is installed")
+    with pytest.raises(hqm.DataError, match=sentence):
+        make()
+
+
+def test_parts_are_loaded_once_and_named_with_their_versions() -> None:
+    words = find_words(RECIPES["offline"])
+    assert words is find_words(Recipe("hanta", "synonyms"))
+    assert words.label.startswith("nouns=hanta-")
+    assert words.label.endswith("likeness=synonyms-1")
+    assert words.concreteness is None
+
+
+def test_the_parts_stand_in_the_signature(data: Path, tmp_path: Path) -> None:
+    from hqm.scoring import score_file
+
+    (tmp_path / "a.json").write_text('[{"id": 1, "response": "A dog."}]')
+    signature = score_file(hqm.load("amber_g", data=data), tmp_path / "a.json").signature
+    assert "scorer:official[nouns=hanta-" in signature
+    assert "likeness=synonyms-1]" in signature
