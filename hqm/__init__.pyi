@@ -30,6 +30,8 @@ from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .forms.build import build_parallel as build_parallel
+from .gate import Gate as Gate
+from .gate import Policy as Policy
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
 from .indicators.flags import FLAGS as FLAGS
@@ -43,6 +45,7 @@ from .judges.procedure import verdicts as verdicts
 from .judges.released import template_in as template_in
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
+from .lint import CODES as CODES
 from .metrics import ACCURACY as ACCURACY
 from .metrics import CHAIR as CHAIR
 from .metrics import YES_NO as YES_NO

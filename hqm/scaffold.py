@@ -147,7 +147,7 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"the row does not have {len(fields)} fields", place=f"{path}:{reader.line_num}")
         values = {ours: record[theirs].strip() for ours, theirs in found.items() if theirs is not None}
         if any(values.values()):
-            rows.append({"id": f"{number:04}", **{key: value for key, value in values.items() if value}})
+            rows.append({"id": f"q{number:04}", **{key: value for key, value in values.items() if value}})
     if not rows:
         raise DataError("it has no questions", place=str(path), remedy="Write one in a row below the heading.")
     for row in rows:
@@ -201,7 +201,7 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
         scene, name = scenes.random_scene(rng), f"sample-{k + 1}.png"
         scenes.draw(scene).save(images / name)
         for j, kind in enumerate(("existence", "counting")):
-            row: dict[str, Any] = {"id": f"{len(rows) + 1:04}", "image": name, "type": kind}
+            row: dict[str, Any] = {"id": f"q{len(rows) + 1:04}", "image": name, "type": kind}
             if task == "caption":
                 rows.append({**row, "prompt": asked.INSTRUCTIONS[j], "target": scene.things[0].name})
                 continue
@@ -235,7 +235,7 @@ def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About
     lines = [
         f"name = {_toml(name)}",
         f"title = {_toml(about.title or _title(name))}",
-        'version = "1"                # change it whenever the items change',
+        'version = "1.0.0"            # change it whenever the items change',
         f"task = {_toml(task)}",
         f"summary = {_toml(about.summary)}                # one sentence: what is measured?",
         f"types = {_toml(types)}",
