@@ -15,7 +15,7 @@ from hqm.errors import ImageError
 from hqm.items import image_path
 
 _SIDE, _LOW = 32, 8
-_BITS = 6
+_BITS = 10
 """Bits of 64 in which the hashes of two copies of a picture may differ."""
 _BLOCK = 16
 _SHADE = 24.0
