@@ -11,8 +11,8 @@ figures right. LH, VI and Mixed are the shares of errors that the release's deci
 hallucination, to visual illusion, to either. Types: the release labels none; its subcategories are mapped (chart and table
 to comparison, map to relation, illusion to comparison, figure to existence, math to attribute, video to action).
 
-Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; figures are read
-in percent rounded to four decimals; the easy and hard accuracies are those of pairs within the original figures and within
+Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; measures are
+percentages of four decimals; the easy and hard accuracies are those of pairs within the original figures and within
 the edited ones; whether an answer said yes is inferred from its being counted right, so that an unclear answer counts as a
 no to a question whose answer is yes, and as a yes otherwise (the other way round where unclear is right); only the questions
 that a file has count. `paper`: a reply that says none of the words is unscored; plain percentages; easy and hard are per
@@ -86,7 +86,7 @@ class HallusionBench(Benchmark):
             if item.id in items:
                 raise DataError(f"the question {item.id} stands twice", place=f"{path}: record {i}")
             items[item.id] = item
-        return Form("original", tuple(items.values()))
+        return Form("original", _sized(items.values()))
 
     @staticmethod
     def _item(record: dict[str, Any], place: str) -> Item:
@@ -137,7 +137,7 @@ class HallusionBench(Benchmark):
 
     def subsets(self, item: Item) -> list[str]:
         """Category, subcategory, and within each the easy (original) and hard (edited) figures."""
-        scopes = [item.part, f"{item.part}_{item.meta['subcategory']}"]
+        scopes = [item.part.lower(), f"{item.part.lower()}_{item.meta['subcategory']}"]
         level = "hard" if item.meta["visual"] == "2" else "easy"
         return [*scopes, level, *(f"{scope}_{level}" for scope in scopes)]
 
@@ -173,16 +173,10 @@ class HallusionBench(Benchmark):
             **(yes_no_tally(said, truth) if said else {}),
         }
         if not text_only(item):
-            size = self._sizes[item.cluster, item.meta["figure"]]
-            tally |= {"figure_share": right / size, "figures": 1 / size}
+            tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
         if same is not None:
             tally["same"] = same
         return Verdict(float(right), tally, "ok", read)
-
-    @cached_property
-    def _sizes(self) -> Mapping[tuple[str, str], int]:
-        """Figure -> how many questions are put to it."""
-        return Counter((item.cluster, str(item.meta["figure"])) for item in self.original.items)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The read yes or no against `gt_answer`; what cannot be read is unscored."""
@@ -249,7 +243,7 @@ class HallusionBench(Benchmark):
         if verdict.tally["right"]:
             return None
         if item.meta["figure"] == "0":
-            return "VI" if item.part == "VD" else "LH"
+            return "vi" if item.part == "VD" else "lh"
         if first is None:
             return None
         before = _code(first[1])
@@ -258,15 +252,15 @@ class HallusionBench(Benchmark):
             same = float(verdict.read == first[1].read)
         if item.part == "VD":
             if code == 0 and before == 1:
-                return None if same is None else "Mixed" if same else "VI"
-            return "VI"
+                return None if same is None else "mixed" if same else "vi"
+            return "vi"
         if before == 0:
             if code == 2:
-                return "Mixed"
-            return None if same is None else "LH" if same else "Mixed"
+                return "mixed"
+            return None if same is None else "lh" if same else "mixed"
         if before == 1 and code == 0 and item.meta["visual"] == "2":
-            return None if same is None else "LH" if same else "VI"
-        return "VI"
+            return None if same is None else "lh" if same else "vi"
+        return "vi"
 
     def official_prompt(self, name: str) -> str:
         """The prompt as the release's `utils.py` puts it together."""
@@ -297,7 +291,7 @@ class HallusionBench(Benchmark):
                 raise AnswerError(f"the question {key} is answered twice", place=place, remedy="Keep one answer.")
             given[key] = Response("" if text is None else str(text))
         if self.scoring == "official":
-            form = replace(form, items=tuple(item for item in form.items if item.id in given))
+            form = replace(form, items=_sized(item for item in form.items if item.id in given))
         return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
@@ -334,6 +328,13 @@ class HallusionBench(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """What is odd in the released file."""
         return oddities(form)
+
+
+def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
+    """The items, each with the number of questions that are put to its figure."""
+    items = tuple(items)
+    sizes = Counter((item.cluster, item.meta["figure"]) for item in items)
+    return tuple(replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]}) for item in items)
 
 
 def _code(verdict: Verdict) -> int:

@@ -10,8 +10,8 @@ Official and paper. `official`: a reply's rating is the one number s of 0 to 6 f
 read as 1, and "**Rating:** 5" not at all); with none or several the answer scores 0, that is, it counts as a hallucination
 (it is counted as unparsed all the same); a question's kind is its place in the answer file modulo 8; a file must have 96
 answers. `paper`: the number behind the word "rating", whatever stands between; none, several different ones or one outside
-0 to 6 leave the answer unscored; the kind is the one that the record states; missing answers are counted. Neither is rounded,
-the release prints two decimals.
+0 to 6 leave the answer unscored; the kind is the one that the record states; missing answers are counted, and
+nothing is rounded, where the release prints two decimals.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ class MMHal(Benchmark):
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The mean score and the hallucination rate, overall and for each kind of question."""
+        digits = 2 if self.scoring == "official" else None
         both = (
-            Metric("score", mean_of("score"), about="Mean rating of the judge, 0 to 6."),
+            Metric("score", mean_of("score"), about="Mean rating of the judge, 0 to 6.", digits=digits),
             Metric(
                 "hallucination_rate",
                 mean_of("hallucinated"),

@@ -12,9 +12,10 @@ The instruction is HQM's; the release prompts a captioner with the first words o
 
 Official and paper. `official`: repeats of an object count each time (each different one is asked once); painting,
 drawing, photo, picture, portrait and photograph are passed over; without any yes or any no the release stops with an
-error, here null. `paper`: the same objects, each once a caption, and a share that is 0 or 1 where all replies agree. The
-nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the table of Brysbaert et al. above 4.5,
-`offline`, the default, is HanTa, lemminflect and a rule of ours for what is concrete, which keeps other words.
+error, here null. `paper`: an object counts once a caption, as in the release's first versions, and where all replies
+agree the share is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the
+table of Brysbaert et al. above 4.5, `offline`, the default, is HanTa, lemminflect and a rule of ours for what is
+concrete, which keeps other words.
 """
 
 from __future__ import annotations

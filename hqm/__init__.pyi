@@ -30,6 +30,7 @@ from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .forms.build import build_parallel as build_parallel
+from .forms.questions import reword as reword
 from .gate import Gate as Gate
 from .gate import Policy as Policy
 from .indicators.catalogue import INDICATORS as INDICATORS
@@ -69,6 +70,7 @@ from .respondents.base import Request as Request
 from .respondents.base import Respondent as Respondent
 from .respondents.base import Sampling as Sampling
 from .rules import mentions as mentions
+from .rules import settle as settle
 from .scores import ScoreMatrix as ScoreMatrix
 from .store import Ask as Ask
 from .store import Store as Store

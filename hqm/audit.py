@@ -29,7 +29,7 @@ from hqm.indicators.flags import warn
 from hqm.indicators.single import describe
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
-from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix, read_criterion
+from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
 from hqm.lint import lint_form
 from hqm.metrics import Metric
 from hqm.psychometrics import family_dependence, jackknife_interval
@@ -188,7 +188,7 @@ def _judged(
     """The reference administration as every judge beside the rule sees it."""
     found = []
     if criterion is not None:
-        judgements = read_criterion(criterion, form, first.respondents)
+        judgements = benchmark.read_criterion(criterion, form, first.respondents)
         desk.store.judge(benchmark.name, form.name, first.cell.run, judgements)
     for judge, form_name, run in desk.store.judged(benchmark.name):
         if (form_name, run) == (first.cell.form, first.cell.run):

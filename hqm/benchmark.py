@@ -18,12 +18,13 @@ from hqm.forms.options import render_options
 from hqm.items import read_items
 from hqm.judges.base import AskJudge, Prompts
 from hqm.judges.replies import Replies, read_replies
+from hqm.judging import read_criterion
 from hqm.metrics import ACCURACY, YES_NO, Metric
 from hqm.parsers import Parser, parser
 from hqm.recorded import Recording, read_answers
 from hqm.records import read_text
 from hqm.rules import score_choice, score_short, score_yes_no, settle
-from hqm.types import Form, Item, Response, Verdict
+from hqm.types import Form, Item, Judgement, Response, Verdict
 from hqm.words.base import Recipe, Words
 from hqm.words.parts import compose, find_words
 
@@ -149,6 +150,10 @@ class Benchmark:
         By default HQM's format: records with `item`, `role` and `reply`, in the order asked.
         """
         return read_replies(path, form)
+
+    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
+        """People's labels of these respondents' answers (of anybody's, if None), in HQM's format or the release's own."""
+        return read_criterion(path, form, respondents)
 
     def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
         """Metrics of the whole group from the metrics of its members (benchmark name -> metric -> value)."""

@@ -9,14 +9,14 @@ from pathlib import Path
 from hqm.errors import DataError
 from hqm.records import read_records, take
 
-_FAMILY = re.compile(r"[a-z]+")
+_FAMILY = re.compile(r"[a-z]+\d*")
 
 
 def infer_family(name: str) -> str:
-    """The family that a respondent's name suggests: its first word, without version and size.
+    """The family that a respondent's name suggests: its first word, without what follows a dash, dot or space.
 
     >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1", "recorded/Qwen2-VL-7B")]
-    ['llava', 'gpt', 'qwen']
+    ['llava', 'gpt', 'qwen2']
     """
     short = name.partition("?")[0].partition("@")[0].rpartition("/")[2].rpartition(":")[2].lower()
     found = _FAMILY.search(short)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hqm.benchmark import Benchmark
 from hqm.errors import AnswerError
 from hqm.metrics import Metric, mean_of
 from hqm.recorded import first_field
 from hqm.records import read_records, take
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
+
+if TYPE_CHECKING:
+    from hqm.benchmark import Benchmark
 
 FAITHFUL = Metric("faithful", mean_of("faithful"), share=True, about="Share of answers that the judge found faithful.")
 """The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""

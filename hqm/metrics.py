@@ -8,7 +8,7 @@ arrays of different shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +40,9 @@ class Metric:
     group
         A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
         a figure counts as right when all its questions are. A group with an unscored answer drops out. Empty for none.
+    digits
+        The decimals that a release prints, to which a score is rounded; None for a score as it is. Only scores are
+        rounded: leave-one-out values and replicates are not.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Metric:
     share: bool = False
     about: str = ""
     group: str = ""
+    digits: int | None = None
 
     def __call__(self, sums: Tally) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -61,7 +65,19 @@ class Metric:
 
     def within(self, subset: str) -> Metric:
         """The same metric on a subset of the items."""
-        return Metric(f"{subset}.{self.name}", self.of, self.better, subset, self.share, self.about, self.group)
+        return replace(self, name=f"{subset}.{self.name}", subset=subset)
+
+    def printed(self, values: Array) -> Array:
+        """Values as the release prints them, each rounded as Python rounds.
+
+        >>> Metric("rate", lambda t: t["n"], digits=2).printed(np.array([0.125, 2 / 3, np.nan]))
+        array([0.12, 0.67,  nan])
+        """
+        if self.digits is None:
+            return values
+        return np.array([round(float(v), self.digits) if np.isfinite(v) else v for v in values.flat]).reshape(
+            values.shape
+        )
 
 
 def ratio(top: Any, bottom: Any) -> Array:

@@ -74,6 +74,12 @@ PromptsOption = Annotated[
     str, typer.Option("--prompts", help="Whose words the judge is asked in: hqm, or official (the release's files).")
 ]
 Mode = Annotated[str | None, typer.Option(help="The judge procedure, where a release knows several.")]
+WordsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--words", help="Which parts find nouns and tell likeness and concreteness: offline, official, or PART=NAME."
+    ),
+]
 Family = Annotated[
     Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
 ]
@@ -113,6 +119,7 @@ def wishes(
     prompts: PromptsOption = "hqm",
     mode: Mode = None,
     family: Family = None,
+    words: WordsOption = None,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -148,6 +155,7 @@ def wishes(
         prompts=cast(Any, prompts),
         mode=mode,
         families=family,
+        words=words,
     )
 
 

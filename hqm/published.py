@@ -179,7 +179,7 @@ def audit_table(
     make = _Maker(table, items)
     if columns is not None:
         found = list(_two(make, table.column(columns[0]), table.column(columns[1]), columns, kin, seed))
-        used = columns
+        used: tuple[str, ...] = columns
     else:
         used = tuple(c for c in table.columns if c != table.overall)
         found = list(_subscales(make, used, kin, seed))
@@ -230,7 +230,7 @@ class _Maker:
         flags: Sequence[str] = (),
         **detail: Any,
     ) -> Estimate:
-        spans = ()
+        spans: tuple[Interval, ...] = ()
         if math.isfinite(found.low):
             spans = (Interval(found.low, found.high, "model_population", found.method, found.level),)
         n = found.n or len(self.table.respondents)
@@ -387,7 +387,7 @@ def _with_items(make: _Maker, columns: Sequence[str], scores: Array) -> Iterable
             yield make("discriminability.separable_pairs", column, Coefficient.absent(found.status, found.reason))
             continue
         apart, pairs = found.separable_pairs(adjust=True)
-        ranks = {make.table.respondents[i]: list(span) for i, span in enumerate(found.rank_intervals())}
+        ranks = {make.table.respondents[i]: list(span) for i, span in enumerate(found.rank_intervals)}
         yield make(
             "discriminability.separable_pairs", column, Coefficient(apart / pairs if pairs else math.nan, n=len(x)),
             ranks=ranks, assumed="independent items: the least that the table supports", items=n,

@@ -70,7 +70,10 @@ def cards(wanted: Sequence[str]) -> list[Card]:
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
     """The benchmarks a name stands for: the members of a group, or the one of that name."""
     members = groups().get(name)
-    return [load(member, **settings) for member in members] if members else [load(name, **settings)]
+    if not members:
+        return [load(name, **settings)]
+    # a mode or a choice of words goes to those members that know it
+    return [load(member, **settings, fitting=True) for member in members]
 
 
 def load(
@@ -83,6 +86,7 @@ def load(
     mode: str | None = None,
     prompts: Prompts = "hqm",
     words: str | None = None,
+    fitting: bool = False,
 ) -> Benchmark:
     """Make a benchmark.
 
@@ -94,6 +98,8 @@ def load(
         The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
     images, scoring, parser, mode, prompts, words
         As in `Benchmark`.
+    fitting
+        Pass over a mode or a choice of words that this benchmark does not know, as a member of a group may.
 
     Raises
     ------
@@ -119,6 +125,8 @@ def load(
     else:
         made, found, folder = _from_entry_point(name)
     where = _data_folder(found, folder, data)
+    if fitting:
+        mode, words = (mode if mode in made.modes else None), (words if made.recipes else None)
     settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
     return made(found, where, images=images, home=folder, **settings)
 

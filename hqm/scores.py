@@ -191,7 +191,7 @@ class ScoreMatrix:
 
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent."""
-        return metric(self.units(metric).sums)
+        return metric.printed(metric(self.units(metric).sums))
 
     def unscored(self, metric: Metric | None = None) -> int:
         """How many answers are not scored, over all respondents.

@@ -13,7 +13,6 @@ from hqm.benchmark import Benchmark
 from hqm.errors import AnswerError, UsageError
 from hqm.judges.procedure import verdicts
 from hqm.judges.replies import played_back
-from hqm.judging import read_criterion
 from hqm.psychometrics import item_agreement, pearson
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
@@ -109,7 +108,7 @@ def score_file(
         states={state: counts[state] for state in STATES if counts[state]},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        criterion=_against_people(matrix, form, criterion, answers.stem) if criterion else {},
+        criterion=_against_people(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
     )
 
 
@@ -132,9 +131,11 @@ def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], ju
     return builder.build()
 
 
-def _against_people(matrix: ScoreMatrix, form: Form, path: Path, name: str) -> dict[str, float | None]:
+def _against_people(
+    benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
+) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
-    labels = {j.item: j.label for j in read_criterion(path, form, None) if j.respondent in ("", name)}
+    labels = {j.item: j.label for j in benchmark.read_criterion(path, form, None) if j.respondent in ("", name)}
     if not labels:
         raise AnswerError(
             f"it holds no label for {name!r}",

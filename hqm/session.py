@@ -56,6 +56,7 @@ class Wishes:
     prompts: Prompts = "hqm"
     mode: str | None = None
     families: Path | None = None
+    words: str | None = None
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -73,7 +74,7 @@ class Session:
         self.store, self.wishes = store, wishes
         self.desk = Desk(store, blind=wishes.blind)
         settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
-        settings |= {"prompts": wishes.prompts, "mode": wishes.mode}
+        settings |= {"prompts": wishes.prompts, "mode": wishes.mode, "words": wishes.words}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
@@ -283,6 +284,7 @@ class Session:
                 "rejudge": self.wishes.rejudge,
                 "prompts": self.wishes.prompts,
                 "mode": self.wishes.mode,
+                "words": self.wishes.words,
                 "sampling": dict(self.wishes.sampling),
             },
             "benchmarks": {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hqm.fetch import Fetched
     from hqm.gate import Gate
     from hqm.lint import Checked, Selection
+    from hqm.published import TableAudit
     from hqm.scaffold import Made
     from hqm.scoring import FileScore
     from hqm.types import Form
@@ -319,6 +320,38 @@ def file_score(found: FileScore, as_json: bool) -> None:
     for name, value in found.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
     print(found.signature)
+
+
+def table_audit(found: TableAudit) -> None:
+    """`hqm audit --table`."""
+    tables = importlib.import_module("hqm.reports.tables")
+    table = _table(
+        f"{found.table}: {len(found.respondents)} respondents",
+        "indicator",
+        "of",
+        "value",
+        "95% interval",
+        "",
+        right=(2, 3),
+    )
+    for one in found.estimates:
+        notes = ", ".join(one.flags) if one.status == "ok" else f"{one.status.replace('_', ' ')}: {one.reason}"
+        table.add_row(
+            one.indicator,
+            one.metric,
+            tables.number(one.value),
+            tables.interval(one.interval("model_population")),
+            notes,
+        )
+    _print(table)
+    for flag in found.flags:
+        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
+    for violation in found.violations:
+        print(
+            f"{violation['kind']}: {violation['row']}, {violation['column']} = {violation['printed']}: {violation['reason']}"
+        )
+    if not found.violations:
+        print("The table is consistent with itself, as far as it can be checked.")
 
 
 def audit(found: Audit) -> None:

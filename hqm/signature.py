@@ -42,7 +42,9 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The content hash of a file, read in pieces."""
+    """The content hash of a file, read in pieces; of a folder, that of its files by name."""
+    if path.is_dir():
+        return digest([[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()])
     running = hashlib.blake2b(digest_size=_SIZE)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):

@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 from hqm import psychometrics as psy
 from hqm.psychometrics.resampling import multiplicities, weighted_correlation
 
-# Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 1): ten persons, twelve items
+# Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
 BRENNAN_1 = np.array([[int(c) for c in row] for row in """
 101000000000 111001000000 111110000000 110110010000 111110100000
 111011100000 111111100000 111101111100 111111111110 111111111111""".split()], dtype=float)  # fmt: skip
@@ -69,7 +69,7 @@ def lsat(data: Path) -> dict[str, np.ndarray]:
 
 def test_alpha_of_brennans_first_data_set() -> None:
     found = psy.cronbach_alpha(BRENNAN_1)
-    # Brennan 2001 p. 93 prints .844; R's psych, which drops the item everybody passed, gives .8515
+    # Brennan 2001 prints .844; R's psych, which drops the item everybody passed, gives .8515
     assert found.coefficient.value == pytest.approx(0.844495, abs=5e-7)
     assert (found.coefficient.low, found.coefficient.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
     assert found.varying.value == pytest.approx(0.8515, abs=5e-5)

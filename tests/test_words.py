@@ -1,7 +1,10 @@
 """Words: nouns, lemmas and likeness against definitions written out, and against spaCy where it is installed."""
 
+import importlib.machinery
 import importlib.util
 import itertools
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +64,23 @@ def test_hanta_and_spacy_mostly_agree(data: Path) -> None:
         ours, theirs = ({n.lemma for n in find(text)} for find in (HantaNouns(), spacy))
         same, union = same + len(ours & theirs), union + len(ours | theirs)
     assert same / union > 0.7
+
+
+def test_nltks_parts_are_put_together_as_in_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tokeniser, tagger and lemmatiser in the place of NLTK's, whose data cannot be had everywhere."""
+    nltk, stem = types.ModuleType("nltk"), types.ModuleType("nltk.stem")
+    tags = {"Dogs": "NNS", "dogs": "NNS", "Paris": "NNP", "run": "VBP", "``": "``", "home": "NN"}
+    nltk.__version__ = "0"  # type: ignore[attr-defined]
+    nltk.__spec__ = importlib.machinery.ModuleSpec("nltk", None)
+    nltk.word_tokenize = lambda text: text.replace('"', " `` ").replace(".", " . ").split()  # type: ignore[attr-defined]
+    nltk.pos_tag = lambda words: [(word, tags.get(word, "DT")) for word in words]  # type: ignore[attr-defined]
+    stem.WordNetLemmatizer = type("Lemmatizer", (), {"lemmatize": lambda _, w: {"dogs": "dog"}.get(w, w)})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nltk", nltk)
+    monkeypatch.setitem(sys.modules, "nltk.stem", stem)
+    found = NOUNS["nltk"]()('Dogs run "home". The dogs of Paris.')
+    assert [(n.text, n.lemma, n.start, n.proper) for n in found] == [
+        ("Dogs", "Dogs", 0, False), ("home", "home", 10, False), ("dogs", "dog", 21, False), ("Paris", "Paris", 29, True),
+    ]  # fmt: skip
 
 
 # --- likeness ---

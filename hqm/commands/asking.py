@@ -21,6 +21,7 @@ from hqm.commands.shared import (
     write_report,
     write_text,
 )
+from hqm.errors import UsageError
 from hqm.options import AsJson, Benchmarks, DryRun, PriceIn, PriceOut, Quiet, StoreOption, asks
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ def run(
 
 @asks
 def audit(
-    benchmarks: Benchmarks,
     wishes: Wishes,
+    benchmarks: Annotated[
+        list[str] | None, typer.Argument(help="Names, folders with a card.toml, or Python files; none with --table.")
+    ] = None,
     store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write into; out/<name> unless given.")] = None,
     report: Annotated[
@@ -76,6 +79,16 @@ def audit(
     ] = None,
     metrics: Annotated[list[str] | None, typer.Option("--metric", help="A metric to audit; repeat it.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Ask nobody: audit what the store holds.")] = False,
+    table: Annotated[
+        Path | None, typer.Option(help="Audit a published table of scores (CSV: respondent, then scores) instead.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="FIRST,OTHER: two columns of the table that are two administrations.")
+    ] = None,
+    items: Annotated[
+        int | None, typer.Option(min=1, help="The number of items behind each score of the table.")
+    ] = None,
+    as_json: AsJson = False,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
     dry_run: DryRun = False,
@@ -84,6 +97,11 @@ def audit(
     """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
     from hqm import show
 
+    if table is not None:
+        _audit_table(table, columns, items, wishes, as_json)
+        return
+    if not benchmarks:
+        raise UsageError("no benchmark is named", remedy="Name one, or a published table with --table.")
     folder = out or (report.parent if report else Path("out") / stem(benchmarks))
     path = store_path(benchmarks, store, folder)
     page = report or folder / "report.html"
@@ -95,10 +113,31 @@ def audit(
         found = session.audit(command())
     write_text(folder / "audit.json", found.to_json())
     write_report(found, page)
-    show.audit(found)
-    print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
+    if as_json:
+        print(found.to_json(), end="")
+    else:
+        show.audit(found)
+        print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
+
+
+def _audit_table(table: Path, columns: str | None, items: int | None, wishes: Wishes, as_json: bool) -> None:
+    """Audit a published table in place of a benchmark."""
+    from hqm import show
+    from hqm.families import read_families
+    from hqm.published import audit_table, read_table
+    from hqm.version import __version__
+
+    pair = tuple(part.strip() for part in columns.split(",")) if columns else None
+    if pair is not None and len(pair) != 2:
+        raise UsageError(f"--columns {columns!r} does not name two columns", remedy="Write --columns first,other.")
+    families = read_families(wishes.families) if wishes.families else None
+    found = audit_table(read_table(table), columns=pair, items=items, families=families)
+    if as_json:
+        show.print_json({"hqm_version": __version__, "command": command(), "audits": [found.to_dict()]})
+    else:
+        show.table_audit(found)
 
 
 def _show_plan(

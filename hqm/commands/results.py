@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hqm.commands.shared import write_report
-from hqm.options import AsJson, Data, Mode, ParserOption, Part, PromptsOption, ScoringOption
+from hqm.options import AsJson, Data, Mode, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
 
 
 def score(
@@ -25,6 +25,7 @@ def score(
     ] = None,
     mode: Mode = None,
     prompts: PromptsOption = "hqm",
+    words: WordsOption = None,
     data: Data = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,7 +34,14 @@ def score(
     from hqm.registry import groups, load, load_all
     from hqm.scoring import score_file, score_group
 
-    settings: dict[str, Any] = {"data": data, "scoring": scoring, "parser": parser, "mode": mode, "prompts": prompts}
+    settings: dict[str, Any] = {
+        "data": data,
+        "scoring": scoring,
+        "parser": parser,
+        "mode": mode,
+        "prompts": prompts,
+        "words": words,
+    }
     if benchmark in groups() and not part and not criterion:
         found = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
     else:

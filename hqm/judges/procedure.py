@@ -37,6 +37,7 @@ def verdicts(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) 
 
 async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) -> dict[str, list[Verdict]]:
     found: dict[str, list[Verdict]] = {name: [] for name in rows}
+    rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
     for start in range(0, len(form.items), _TOGETHER):
         part = range(start, min(start + _TOGETHER, len(form.items)))
         one = _together if benchmark.jointly else _one_by_one
@@ -46,6 +47,22 @@ async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
             for name, verdict in by_name.items():
                 found[name].append(verdict)
     return found
+
+
+def _beside(benchmark: Benchmark, form: Form, row: Sequence[Response | None]) -> Sequence[Response | None]:
+    """One respondent's answers with those of its other answers that the procedure sees beside them."""
+    if type(benchmark).beside is Benchmark.beside:
+        return row
+    given = {item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None}
+    return [
+        None if answer is None else benchmark.with_beside(item, answer, given)
+        for item, answer in zip(form.items, row, strict=True)
+    ]
+
+
+def _key(answer: Response) -> tuple[object, ...]:
+    """Answers with equal keys get one verdict: the text, how it ended, and what is seen beside it."""
+    return (answer.text, answer.state, *sorted(answer.detail.get("beside", {}).items()))
 
 
 def _answers(rows: Rows, i: int) -> dict[str, Response]:
@@ -63,10 +80,10 @@ def _unasked(response: Response) -> Verdict | None:
 async def _one_by_one(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
-    distinct = {(answer.text, answer.state): answer for answer in answers.values() if _unasked(answer) is None}
+    distinct = {_key(answer): answer for answer in answers.values() if _unasked(answer) is None}
     made = await asyncio.gather(*(_settled(benchmark.judge(item, one, ask), one) for one in distinct.values()))
-    by_text = dict(zip(distinct, made, strict=True))
-    return {name: _unasked(a) or by_text[a.text, a.state] for name, a in answers.items()}
+    by_key = dict(zip(distinct, made, strict=True))
+    return {name: _unasked(a) or by_key[_key(a)] for name, a in answers.items()}
 
 
 async def _together(

@@ -8,13 +8,26 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement, mean_win_rate
 from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.convergent import (
+    DependentCorrelations,
+    Multitrait,
+    correlation_difference,
+    htmt,
+    htmt_of,
+    multitrait_multimethod,
+    williams_test,
+)
+from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
 from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
+from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
+from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
 from hqm.psychometrics.dif import (
     MantelHaenszel,
     Option,
@@ -22,6 +35,13 @@ from hqm.psychometrics.dif import (
     item_functioning,
     mantel_haenszel,
     option_analysis,
+)
+from hqm.psychometrics.discriminability import (
+    PairwiseDifferences,
+    independent_differences,
+    items_for_gap,
+    minimum_detectable_difference,
+    paired_differences,
 )
 from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.families import (
@@ -40,6 +60,7 @@ from hqm.psychometrics.form_effect import (
     shift_heterogeneity_of_scores,
 )
 from hqm.psychometrics.form_spread import FormSpread, form_spread, item_sensitivity
+from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
 from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
 from hqm.psychometrics.icc import ICC, icc
@@ -55,6 +76,7 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
@@ -95,6 +117,15 @@ from hqm.psychometrics.response_bias import (
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
+from hqm.psychometrics.saturation import (
+    ChanceCorrected,
+    Saturation,
+    Separation,
+    chance_corrected,
+    saturation,
+    separation,
+    signal_to_noise,
+)
 from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
 from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.significance import SignificanceTest
@@ -117,14 +148,21 @@ __all__ = [
     "Abilities",
     "Alpha",
     "BalancedScore",
+    "BenchmarkAgreement",
     "BlandAltman",
     "BlindType",
     "Bounds",
+    "ChanceCorrected",
     "CircularAccuracy",
     "Coefficient",
+    "Component",
     "Concordance",
+    "CorrectedScores",
     "Coverage",
+    "CriterionValidity",
     "Cue",
+    "DStudy",
+    "DependentCorrelations",
     "Duplicates",
     "Equivalence",
     "ExpectedForms",
@@ -133,6 +171,7 @@ __all__ = [
     "FamilyDependence",
     "FormReliability",
     "FormSpread",
+    "GStudy",
     "GeneralizedRetest",
     "Giveaway",
     "Grim",
@@ -143,6 +182,8 @@ __all__ = [
     "ItemResponseModel",
     "ItemRest",
     "ItemStatistics",
+    "JudgeAgreement",
+    "JudgeErrors",
     "JudgeNoise",
     "KendallW",
     "LabelError",
@@ -151,10 +192,13 @@ __all__ = [
     "LengthElasticity",
     "MantelHaenszel",
     "MeasurementError",
+    "Multitrait",
     "Option",
     "OptionAnalysis",
     "PairCoherence",
     "PairOrder",
+    "PairwiseDifferences",
+    "Plan",
     "PositionBias",
     "RangeRestriction",
     "RankStability",
@@ -162,6 +206,8 @@ __all__ = [
     "RaschItem",
     "Replicates",
     "ResponseBias",
+    "Saturation",
+    "Separation",
     "ShiftHeterogeneity",
     "SignalDetection",
     "SignificanceTest",
@@ -171,6 +217,7 @@ __all__ = [
     "StandardErrors",
     "Statistic",
     "Subscore",
+    "SubsetAgreement",
     "TableCheck",
     "TemperatureCurve",
     "TopK",
@@ -181,15 +228,21 @@ __all__ = [
     "agreement_left_out",
     "averaged_judge_share",
     "balanced_score",
+    "benchmark_agreement",
     "benjamini_hochberg",
     "bias_test",
     "bland_altman",
     "blind_solvability",
+    "chance_corrected",
+    "cheapest_designs",
     "check_table",
     "circular_accuracy",
     "cohen_kappa",
     "concordance",
+    "correlation_difference",
+    "criterion_validity",
     "cronbach_alpha",
+    "d_study",
     "drift_test",
     "duplicate_items",
     "equivalence",
@@ -201,10 +254,14 @@ __all__ = [
     "flip_rate",
     "form_reliability",
     "form_spread",
+    "g_study",
     "grim",
     "gwet_ac1",
     "holm",
+    "htmt",
+    "htmt_of",
     "icc",
+    "independent_differences",
     "item_agreement",
     "item_analysis",
     "item_functioning",
@@ -212,8 +269,11 @@ __all__ = [
     "item_rest",
     "item_sensitivity",
     "items_for_error",
+    "items_for_gap",
+    "items_for_reliability",
     "items_needed",
     "jackknife_interval",
+    "judge_errors",
     "judge_share",
     "judge_share_from_correlations",
     "kendall_tau_b",
@@ -221,6 +281,7 @@ __all__ = [
     "kr21",
     "krippendorff_alpha",
     "label_error_candidates",
+    "labels_needed",
     "lambda2",
     "lambda6",
     "leakage_cues",
@@ -231,17 +292,22 @@ __all__ = [
     "majority_flip",
     "mantel_haenszel",
     "mean_shift",
+    "mean_win_rate",
     "measurement_error",
+    "minimum_detectable_difference",
     "minres_loadings",
+    "multitrait_multimethod",
     "noise_floor",
     "omega_t",
     "option_analysis",
     "pair_coherence",
     "pair_order",
     "pair_tallies",
+    "paired_differences",
     "pearson",
     "pearson_of_sums",
     "position_bias",
+    "ppi_scores",
     "prmse",
     "range_restriction",
     "rank_stability",
@@ -250,11 +316,16 @@ __all__ = [
     "resample",
     "rho_g",
     "rho_g_of_scores",
+    "rogan_gladen",
+    "rogan_gladen_scores",
     "sampling_probability",
+    "saturation",
+    "separation",
     "shift_heterogeneity",
     "shift_heterogeneity_of_scores",
     "signal_detection",
     "signal_detection_from_rates",
+    "signal_to_noise",
     "spearman",
     "spearman_brown",
     "specific_agreement",
@@ -264,9 +335,11 @@ __all__ = [
     "stratified_alpha",
     "stream",
     "subscore_value",
+    "table_agreement",
     "tally_statistic",
     "temperature_curve",
     "top_k_overlap",
     "type_coverage",
+    "williams_test",
     "yes_excess",
 ]

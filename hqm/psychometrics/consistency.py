@@ -112,7 +112,7 @@ def cronbach_alpha(
 
     Examples
     --------
-    Ten persons, twelve items (Brennan 2001, Generalizability Theory, Table 3.1):
+    Ten persons, twelve items (Brennan 2001, Generalizability Theory, synthetic data set 1):
 
     >>> rows = "101000000000 111001000000 111110000000 110110010000 111110100000 111011100000 111111100000"
     >>> rows = (rows + " 111101111100 111111111110 111111111111").split()

@@ -180,5 +180,5 @@ def item_rest(scores: npt.ArrayLike, *, level: float = 0.95) -> ItemRest:
     p = np.full(k, np.nan)
     left = np.maximum(1 - r[ok] ** 2, 1e-300)
     p[ok] = 2 * t.sf(np.abs(r[ok]) * np.sqrt((m - 2) / left), m - 2)
-    columns = (r, low, high, p, benjamini_hochberg(p))
-    return ItemRest(*(tuple(c.tolist()) for c in columns), m, k, int((~ok).sum()), level)
+    value, lows, highs, ps, qs = (tuple(c.tolist()) for c in (r, low, high, p, benjamini_hochberg(p)))
+    return ItemRest(value, lows, highs, ps, qs, m, k, int((~ok).sum()), level)

@@ -1,0 +1,400 @@
+"""FaithScore: of the facts that an answer states about the picture, the share that a model which sees it confirms.
+
+Release: bcdnlp/FAITHSCORE. Three stages: a recognizer marks the sub-sentences that describe the picture, [D], apart from
+analysis, [A]; a decomposer breaks the description into atomic facts of five kinds (entity, relation, colour, count,
+other); a verifier sees the picture and says yes or no to each fact. An answer's score is the share of its facts that
+hold, the corpus has the mean over answers. At the level of sentences it is the share of descriptive sub-sentences with
+no failed fact; a fact belongs to a sub-sentence by the last word of an entity. The mode `answer` asks recognizer and
+decomposer once an answer (package 0.0.9, and the paper); `sub_sentence` asks them once for every piece between commas
+and full stops (the current code, whose other path does not run). The questions are those of the released annotation: 30
+COCO pictures, each with a conversation, a detail and a reasoning question. README and annotation disagree: in the data,
+1 means descriptive (stage 1) and faithful (stage 2). As criterion, an answer's label is the share of its facts that
+hold; its rows 1-90 are LLaVA's, 91-180 InstructBLIP's. The mean word-class tagger of NLTK is replaced by a short rule.
+
+Official and paper. `official`: every capital D or A is a mark (the code's pattern is a set of letters); a reply without
+marks, or without facts, leaves an answer with no facts, which scores 0, and 1 at the level of sentences; a fact holds if
+the verifier's reply contains yes, and fails on any other reply; words match inside words; in `sub_sentence` the last
+entity of a list ends in a full stop and then matches every sub-sentence. Lists of facts that slip between answers when
+a reply lacks one of the five lines are not reproduced. As criterion an answer without facts has the label 0. `paper`:
+only [D] and [A] are marks; a reply without marks, a reply without any of the five kinds, and an answer without facts are
+unscored; a fact whose verification is neither yes nor no is left out; words match as words. As criterion an answer
+without facts has no label.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Judgement,
+    LeftOut,
+    Metric,
+    NoRule,
+    Recording,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    parser,
+    read_records,
+    read_text,
+    reword,
+    take,
+)
+
+KINDS = {"entity": "Entities", "relation": "Relations", "colour": "Colors", "count": "Counting", "other": "Other attributes"}  # fmt: skip
+"""The five kinds of facts, and how a decomposer's line of each begins."""
+PARTS = ("conv", "detail", "complex")
+RESPONDENTS = ("LLaVA", "InstructBLIP")
+"""Who gave the annotated answers, the first half and the second half of the file."""
+_MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
+# words that the release's tagger gives none of the classes it looks at
+_CLOSED = frozenset(
+    "there is are was were be been being am has have had do does did can could may might will would shall should must "
+    "in on at of with to from by for about against between into through during before after above below up down out off "
+    "over under near behind beside besides along across around toward towards inside outside within without upon onto "
+    "and or but nor if because while as than that which who whom whose it its he him his she her they them their we us "
+    "i you one two three four five six seven eight nine ten what where when".split()
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a description states: kind -> facts, and the sub-sentences they come from."""
+
+    by_kind: Mapping[str, Sequence[str]]
+    sentences: Sequence[str]
+
+    @property
+    def all(self) -> list[tuple[str, str]]:
+        """(kind, fact), kind by kind: the order in which they are verified."""
+        return [(kind, fact) for kind in KINDS for fact in self.by_kind.get(kind, ())]
+
+
+def marked(text: str, official: bool = True) -> list[str]:
+    """The descriptive pieces of a text with marks after its sub-sentences; officially, every capital D or A is a mark.
+
+    >>> marked("One dog sits, [D] maybe it waits. [A] The grass is wet. [D]")
+    ['One dog sits, ', 'The grass is wet. ']
+    >>> marked("A dog sits. [D]"), marked("A dog sits. [D]", official=False)
+    (['og sits. '], ['A dog sits.'])
+    """
+    if official:
+        at = [i for i, letter in enumerate(text) if letter in "DA"]
+        starts = [0, *(i + 3 for i in at)]
+        # a text that begins with such a letter loses its last one there
+        return [text[start : i - 1] for start, i in zip(starts, at, strict=False) if text[i] == "D"]
+    pieces = _MARK.split(text)
+    return [piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"]
+
+
+def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None:
+    """Kind -> facts of a decomposer's reply; None when it has none of the lines.
+
+    >>> decomposed("Entities: There is a dog. There is a cat.\\nRelations:\\nColors: The dog is red.")
+    {'entity': ['There is a dog', 'There is a cat.'], 'relation': [], 'colour': ['The dog is red.']}
+    """
+    facts: dict[str, list[str]] = {}
+    if official and "Entities" not in reply:
+        return None
+    for line in reply.split("\n"):
+        for kind, head in KINDS.items():
+            if official and line.startswith(f"{head}:"):
+                text = line.strip().replace(f"{head}: ", "")
+                facts.setdefault(kind, [] if text == f"{head}:" else text.split(". "))
+            match = None if official else re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
+            if match:
+                pieces = (
+                    piece.strip(" .*") for piece in re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
+                )
+                facts.setdefault(kind, [piece for piece in pieces if piece.lower() not in ("", "none", "n/a")])
+    return facts or None
+
+
+def last_word(fact: str, at_the_end: bool = False) -> str:
+    """The word by which an entity is found in a sub-sentence: the last one of a class that names things.
+
+    With `at_the_end` only the very last token counts, and a full stop makes it empty, as in the current code.
+
+    >>> last_word("There is a young man."), last_word("There is a young man.", at_the_end=True)
+    ('man', '')
+    """
+    tokens = re.findall(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]", fact)
+    names = [
+        token
+        if token[0].isalpha()
+        and token.lower() not in _CLOSED
+        and not (token.endswith("ed") and before.lower() in ("is", "are", "was", "were"))
+        else ""
+        for before, token in zip(["", *tokens], tokens, strict=False)
+    ]
+    return names[-1] if at_the_end and names else next((name for name in reversed(names) if name), "")
+
+
+def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, official: bool) -> float | None:
+    """The share of descriptive sub-sentences without a failed fact; None without sub-sentences."""
+    words = [last_word(fact, official and mode == "sub_sentence") for fact in facts.by_kind.get("entity", ())]
+
+    def inside(word: str, text: str) -> bool:
+        if official:
+            # an empty word is inside every text; in the older code it cannot occur
+            return word in text and (bool(word) or mode == "sub_sentence")
+        return bool(word) and re.search(rf"\b{re.escape(word)}\b", text, re.I) is not None
+
+    failed = [
+        # an entity's own fact counts by its place, every other fact by the word in it
+        (i if kind == "entity" else None, fact)
+        for i, ((kind, fact), ok) in enumerate(zip(facts.all, holds, strict=True))
+        if ok is False
+    ]
+    good = [
+        not any(
+            inside(word, sentence) and any(at == i if at is not None else inside(word, fact) for at, fact in failed)
+            for i, word in enumerate(words)
+        )
+        for sentence in facts.sentences
+    ]
+    return sum(good) / len(good) if good else None
+
+
+class FaithScore(Benchmark):
+    """The 90 questions of the released annotation, scored by recognizer, decomposer and verifier."""
+
+    modes = ("answer", "sub_sentence")
+    roles = ("recognizer", "decomposer", "verifier")
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """FaithScore, its sentence level, both for each kind of question, and the facts that hold by their kind."""
+        levels = (
+            Metric("faithscore", mean_of("faith"), about="Mean over answers of the share of facts that hold."),
+            Metric("sentence_faithscore", mean_of("sentence"), about="Mean over answers of the share of descriptive sub-sentences without a failed fact."),
+        )  # fmt: skip
+        kinds = [
+            Metric(f"{kind}_faithscore", mean_of(f"{kind}_true", kind), about=f"Of all facts of the kind {kind}, the share that holds.")
+            for kind in KINDS
+        ]  # fmt: skip
+        facts = Metric("fact_faithscore", mean_of("facts_true", "facts"), about="Of all facts, the share that holds.")
+        length = Metric("facts", mean_of("facts"), "neither", about="Facts that an answer states.")
+        return (*levels, *kinds, facts, length, *(level.within(part) for level in levels for part in PARTS))
+
+    # --- items ---
+
+    def read(self) -> Form:
+        """`questions.jsonl`: picture, instruction and kind of question."""
+        path = self.data / "questions.jsonl"
+        items = []
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            picture = str(record["id"] if "id" in record else take(record, "question_id", place))
+            part = str(record.get("type", record.get("category", "")))
+            prompt = record["instruction"] if "instruction" in record else take(record, "text", place)
+            image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
+            key = f"{picture}/{part}" if part else picture
+            items.append(Item(key, str(prompt), "vqa", record.get("output"), image, None, part, image))
+        return Form("original", tuple(items))
+
+    def parallel(self, form: Form) -> Form:
+        """Every question or instruction in other words."""
+        items, left_out = [], list(form.left_out)
+        for item in form.items:
+            try:
+                made = reword(item.prompt)
+            except NoRule as error:
+                left_out.append(LeftOut(item.id, item.prompt, error.reason))
+                continue
+            items.append(replace(item, prompt=made.prompt, rule=made.rule))
+        return Form("parallel", tuple(items), tuple(left_out))
+
+    # --- judging ---
+
+    def official_prompt(self, name: str) -> str:
+        """The release's prompts; what its code writes round them is written here."""
+        files = {
+            "recognize": ("prompt_label_des_ana.txt", "\n\n{answer}\nLabeled text: "),
+            "recognize_part": ("prompt_llama.txt", "\n\n{answer}\nThis sub-sentence is "),
+            "decompose": ("prompt_de_atomic.txt", "\nAnswer: {description}"),
+        }
+        if name in files:
+            file, end = files[name]
+            return read_text(self.data / "prompts" / file) + end
+        code = self.data / "framework.py"
+        if not code.exists():
+            raise DataError("the verifier's prompt stands in the code of the release, which is not there", place=str(code), remedy="Fetch it (`hqm fetch faithscore`), or use --prompts hqm.")  # fmt: skip
+        for node in ast.walk(ast.parse(read_text(code))):
+            # 'Statement: ' + element + ' ...'
+            if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):
+                before, after = node.left.left, node.right
+                if isinstance(before, ast.Constant) and isinstance(after, ast.Constant):
+                    return f"{before.value!s}{{fact}}{after.value!s}"
+        raise DataError("it has no prompt for the verifier", place=str(code), remedy="Use --prompts hqm.")
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """Recognize, decompose, verify."""
+        official = self.scoring == "official"
+        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
+        if isinstance(facts, str):
+            return Verdict.unscored("unparsed", facts)
+        question, yes_no = self.prompt("verify"), parser("vlmevalkit")
+        # all at once: what is not known yet can then be asked in one batch
+        replies = await asyncio.gather(
+            *(ask("verifier", fill(question, fact=fact), image=item.image) for _, fact in facts.all)
+        )
+        read_as = {"yes": True, "no": False, None: None}
+        holds = ["yes" in reply.lower() if official else read_as[yes_no(reply)] for reply in replies]
+        read = [ok for ok in holds if ok is not None]
+        if not read and not official:
+            why = "no reply of the verifier says yes or no" if holds else "the answer states no fact about the picture"
+            return Verdict.unscored("unparsed", why)
+        score = sum(read) / len(read) if read else 0.0
+        sentence = sentence_score(facts, holds, self.mode, official)
+        tally = {"n": 1.0, "faith": score, "sentence": 1.0 if sentence is None else sentence}
+        tally |= {"facts": float(len(read)), "facts_true": float(sum(read))}
+        for kind in KINDS:
+            ours = [ok for (of, _), ok in zip(facts.all, holds, strict=True) if of == kind and ok is not None]
+            tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
+        unread = f"{len(holds) - len(read)} facts were answered neither yes nor no" if len(read) < len(holds) else ""
+        return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
+
+    async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
+        official = self.scoring == "official"
+        reply = await ask("recognizer", fill(self.prompt("recognize"), answer=answer.replace("\n", " ")))
+        if not official and not _MARK.search(reply):
+            return "the recognizer marked no sub-sentence"
+        sentences = marked(reply.replace("\n", "" if official else " "), official)
+        described = ("" if official else " ").join(sentences)
+        if not described:
+            return Facts({}, sentences)
+        facts = decomposed(await ask("decomposer", fill(self.prompt("decompose"), description=described)), official)
+        if facts is None and not official:
+            return "the decomposer's reply has no line of facts"
+        return Facts(facts or {}, sentences)
+
+    async def _by_part(self, answer: str, ask: AskJudge) -> Facts | str:
+        official = self.scoring == "official"
+        cut = (piece.replace('"', "") for piece in re.split(r"[,.]", answer.replace("\n", " ")))
+        pieces = [piece for piece in cut if len(piece.strip()) > 1]
+        question = self.prompt("recognize_part")
+        replies = await asyncio.gather(
+            *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
+        )
+        said = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
+        if not official and any(("analytical" in reply) == ("descriptive" in reply) for reply in said):
+            return "the recognizer calls a sub-sentence neither descriptive nor analytical"
+        marks = ["A" if "analytical" in reply else "D" for reply in said]
+        sentences = [marked(f"{piece} [{mark}] ", official) for piece, mark in zip(pieces, marks, strict=True)]
+        # the released code asks for every sub-sentence, and passes over what it gets for an empty one
+        described = [text for text in map("".join, sentences) if text or official]
+        question = self.prompt("decompose")
+        replies = await asyncio.gather(*(ask("decomposer", fill(question, description=text)) for text in described))
+        by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        for text, reply in zip(described, replies, strict=True):
+            facts = decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
+            if facts is None and not official:
+                return "the decomposer's reply has no line of facts"
+            for kind, made in (facts or {}).items():
+                by_kind[kind] += made
+        return Facts(by_kind, [text for of in sentences for text in of])
+
+    # --- files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """Records with `answer` and `image`, the answers to a picture's questions in their order; or HQM's own."""
+        records = read_records(path)
+        if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
+            return super().read_answers(path, form)
+        left: dict[str, list[str]] = {}
+        for item in form.items:
+            left.setdefault(item.image or "", []).append(item.id)
+        given: dict[str, Response] = {}
+        for i, record in enumerate(records, 1):
+            place = f"{path}: record {i}"
+            image = PurePosixPath(str(take(record, "image", place))).name
+            if not left.get(image):
+                raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer a question.")  # fmt: skip
+            given[left[image].pop(0)] = Response(str(take(record, "answer", place)))
+        return form, given
+
+    def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:
+        """(respondent, item, record) of a released annotation file; None for any other file."""
+        records = read_records(path)
+        if not records or "stage 2" not in records[0]:
+            return None
+        half = len(form.items)
+        if len(records) != 2 * half:
+            raise AnswerError(
+                f"it has {len(records)} rows, not {2 * half}", place=str(path), remedy="Whose answers they are is told by their row: take the whole file."
+            )  # fmt: skip
+        rows = []
+        for i, record in enumerate(records):
+            item = form.items[i % half]
+            if item.id.partition("/")[0] != str(record.get("id")):
+                raise AnswerError(f"the row is about {record.get('id')!r}, the question about {item.id!r}", place=f"{path}: record {i + 1}", remedy="Take annotation.jsonl and questions.jsonl as released.")  # fmt: skip
+            rows.append((RESPONDENTS[i // half], item.id, record))
+        return rows
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """The annotated answers of LLaVA and InstructBLIP."""
+        rows = self._annotated(path, self.original) if path.is_file() and path.suffix == ".jsonl" else None
+        if rows is None:
+            return None
+        given = {
+            who: {item: Response(str(row["answer"])) for name, item, row in rows if name == who} for who in RESPONDENTS
+        }
+        return [Recording(who, "original", 0, answers, path.name) for who, answers in given.items()]
+
+    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
+        """The released annotation, or labels in HQM's format."""
+        rows = self._annotated(path, form)
+        if rows is None:
+            return super().read_criterion(path, form, respondents)
+        who_else = RESPONDENTS if respondents is None else respondents
+        known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in who_else}
+        named = {who: known[who.lower()] for who in RESPONDENTS if who.lower() in known}
+        if not named:
+            raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
+        empty = 0.0 if self.scoring == "official" else None
+        return [
+            Judgement("human", item, named[who], sum(facts) / len(facts) if facts else empty)
+            for who, item, row in rows
+            if who in named
+            for facts in [list(row["stage 2"].values())]
+        ]
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """The oddities of questions and annotation."""
+        asked = Counter(item.prompt for item in form.items)
+        yield from found("shared-instruction", "{n} instructions are asked of several pictures", [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1])  # fmt: skip
+        yield from found("stray-quote", "{n} questions have a stray quotation mark", [i for i in form.items if "'?" in i.prompt])  # fmt: skip
+        path = self.data / "annotation.jsonl"
+        if not path.exists():
+            return
+        rows = [row for _, _, row in self._annotated(path, form) or ()]
+        empty = [row for row in rows if not row["stage 2"]]
+        yield from found("no-facts", "{n} of the annotated answers have no facts: official 0, paper unscored", [str(row["answer"])[:60] for row in empty])  # fmt: skip
+        hedged = [v for row in rows for text, v in row["stage 1"].items() if re.search(r"\b(?:might|possibly|likely)\b", text)]  # fmt: skip
+        silent = [row for row in rows if not any(row["stage 1"].values())]
+        if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
+            yield Finding(
+                "inverted-readme",
+                f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are 0 throughout have no facts: 1 is descriptive and faithful",
+                len(hedged),
+            )  # fmt: skip
+        one, two = (sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2"))
+        yield Finding("annotation", f"{len(rows)} annotated answers: {one} sub-sentences, {two} facts; the answers' authors are known by their row alone", len(rows))  # fmt: skip

@@ -1,0 +1,400 @@
+"""HQH: open questions of eight hallucination types about Visual Genome pictures, each answer judged by a language model.
+
+Release: HQHBench/HQHBench. `HQH.json` in any of its shapes: `image` or `images`, with or without a ground truth for
+existence. An answer file is a copy of it with a field `answer` (or `answers`, one entry a model). Three procedures were
+released and each is a mode. `february2025` (the current one): correct or incorrect, and the number of extra claims that
+contradict the picture. `june2024`: with or without hallucination, one answer a call. `joint` (July 2024 to February
+2025): the same, all models' answers to an item in one call. The judge reads a caption and regions of the picture from
+`image_data.json`; that file no longer comes with the release, the one of June 2024 describes 925 of the 3,153 pictures.
+Our prompts then say that no description is at hand; the release's cannot be filled, and the answer is unscored.
+
+Official and paper. `official` reads replies as the released code does. June 2024: `With hallucination` anywhere, else
+`Without hallucination`, else the item is dropped (here: unscored and counted). Joint: the first `AnswerN` of a line says
+whose line it is; a model named on two lines counts twice, one without a line is dropped; the code keeps one set of
+counters for all models by mistake, so that it prints the pool of all models for each: here `hallucination_rate` is the
+model's own and `pooled_rate` what is printed; a file with several models' answers is scored as their pool. February 2025: the last line with `Answer:` that has `Incorrect` or
+`Correct`, and the last line with `Extra Contradictory Claims: N`; the code asks until both were read, be it in different
+replies, without end; here up to five replies are looked at, then the answer is unscored. Its rate of a type counts the
+main answer alone, its overall rate the extra claims too. `paper`: both verdicts in any case and with markup round them,
+a reply that says both is unscored, one reply is asked for, and the rate of a type is the overall one of its items.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    LeftOut,
+    Metric,
+    NoReply,
+    NoRule,
+    Recording,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    read_json,
+    read_records,
+    read_text,
+    reword,
+    same_question,
+    settle,
+    take,
+)
+
+_TYPES = {"OCR": "ocr", "count": "counting", "counting": "counting", "ocr": "ocr"}
+_TYPES |= {name: name for name in ("action", "attribute", "comparison", "environment", "existence", "relation")}
+TYPES = ("action", "attribute", "comparison", "counting", "environment", "existence", "ocr", "relation")
+TRIES = 5
+"""How many replies `official` looks at where the released code never stops asking."""
+_NOTHING = "(no description of this picture is at hand)"
+_PLACES = ("instruction", "truth", "caption", "details", "answer", "format")
+"""What the places `{}` of a released prompt are for; existence has no truth, only `joint` has a format."""
+_EITHER = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
+_LINE = re.compile(r"Answer(\d+)")
+_EXTRA = re.compile(r"Extra Contradictory Claims: ?(\d+)")
+_ANY_EXTRA = re.compile(r"extra contradictory claims\W*(\d+|none|no|zero)\b", re.IGNORECASE)
+_ANY_MAIN = re.compile(r"\banswer\b[\s*_]*:[\s*_\[(]*(in)?correct\b", re.IGNORECASE)
+
+
+def read_binary(reply: str, official: bool) -> bool | None:
+    """Whether a reply finds a hallucination; None when it does not say, or (paper) says both.
+
+    >>> read_binary("Without hallucination, it fits.", True), read_binary("I cannot tell.", True)
+    (False, None)
+    """
+    if official:
+        return True if "With hallucination" in reply else False if "Without hallucination" in reply else None
+    said = {match[1] is None for match in _EITHER.finditer(reply)}
+    return said.pop() if len(said) == 1 else None
+
+
+def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
+    """Whether the main answer is wrong, and the number of extra contradictory claims; None for what is not said.
+
+    >>> read_claims("Answer: Incorrect\\nExtra Contradictory Claims: 2, a hat, a dog", True)
+    (True, 2)
+    """
+    if not official:
+        said = {match[1] is not None for match in _ANY_MAIN.finditer(reply)}
+        counts = [match[1].lower() for match in _ANY_EXTRA.finditer(reply)]
+        extra = (int(counts[0]) if counts[0].isdecimal() else 0) if len(set(counts)) == 1 else None
+        return (said.pop() if len(said) == 1 else None), extra
+    wrong: bool | None = None
+    claims: int | None = None
+    for line in reply.split("\n"):
+        if "Answer:" in line and ("Incorrect" in line or "Correct" in line):
+            wrong = "Incorrect" in line
+        if match := _EXTRA.search(line):
+            claims = int(match[1])
+    return wrong, claims
+
+
+def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
+    """Number of an answer -> what each line about it says (True: with hallucination).
+
+    >>> read_joint("Answer1: With hallucination, a dog\\nAnswer2: Without hallucination", True)
+    {1: [True], 2: [False]}
+    """
+    said: dict[int, list[bool]] = {}
+    for line in reply.split("\n"):
+        match = _LINE.search(line) if official else re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
+        verdict = read_binary(line, official)
+        if match and verdict is not None:
+            said.setdefault(int(match[1]), []).append(verdict)
+    return said
+
+
+class Hqh(Benchmark):
+    """The questions of HQH, judged by one of three procedures."""
+
+    modes = ("february2025", "june2024", "joint")
+    roles = ("judge",)
+
+    @property
+    def jointly(self) -> bool:
+        """All models' answers are judged in one call in the mode `joint`."""
+        return self.mode == "joint"
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The hallucination rate and each type's; the rate of the main answer and extra claims where they are judged."""
+        rate = Metric("hallucination_rate", mean_of("hallucinated"), "lower", share=True, about="Share of answers that hallucinate.")  # fmt: skip
+        main = Metric("main_rate", mean_of("main"), "lower", share=True, about="Share of answers whose main answer is wrong.")  # fmt: skip
+        of_type = rate
+        whole = [rate]
+        if self.mode == "february2025":
+            whole += [main, Metric("extra_claims", mean_of("extra"), "lower", about="Extra claims an answer that contradict the picture.")]  # fmt: skip
+            if self.scoring == "official":
+                of_type = replace(main, name="hallucination_rate")
+        if self.mode == "joint" and self.scoring == "official":
+            whole += [Metric("pooled_rate", mean_of("pooled", "pooled_n"), "lower", about="The rate of all models' answers together, which the released code prints for each.")]  # fmt: skip
+        by_type = [metric.within(kind) for metric in (of_type, *whole[1:]) for kind in TYPES]
+        return (*whole, *by_type)
+
+    # --- items ---
+
+    def read(self) -> Form:
+        """`HQH.json` in any of its shapes."""
+        path = self.data / "HQH.json"
+        items = []
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            label = str(take(record, "type", place))
+            if label not in _TYPES:
+                raise DataError(f"the type is {label!r}", place=place, remedy=f"Known are {', '.join(sorted(_TYPES))}.")
+            image = record["image"] if "image" in record else next(iter(take(record, "images", place)), "")
+            name = str(image).removeprefix("./").removeprefix("images/")
+            items.append(
+                Item(
+                    str(take(record, "id", place)),
+                    str(take(record, "instruction", place)),
+                    "vqa",
+                    record.get("ground_truth"),
+                    name,
+                    _TYPES[label],
+                    "",
+                    name,
+                    meta={"image_id": str(take(record, "image_id", place)), "label": label},
+                )
+            )
+        return Form("original", tuple(items))
+
+    def parallel(self, form: Form) -> Form:
+        """Every question in other words, with what it asks about as it stands."""
+        items, left_out = [], list(form.left_out)
+        for item in form.items:
+            try:
+                made = reword(item.prompt)
+            except NoRule as error:
+                left_out.append(LeftOut(item.id, item.prompt, error.reason))
+                continue
+            items.append(replace(item, prompt=made.prompt, rule=made.rule))
+        return Form("parallel", tuple(items), tuple(left_out))
+
+    @cached_property
+    def _described(self) -> dict[str, dict[str, str]]:
+        """Picture -> caption and regions, of the newest `image_data` file there is."""
+        paths = [self.data / name for name in ("image_data.json", "image_data_june2024.json")]
+        return next((read_json(path) for path in paths if path.exists()), {})
+
+    # --- judging ---
+
+    def official_prompt(self, name: str) -> str:
+        """The template of the mode, from `judge_prompt.txt` or the `utils.py` of its revision."""
+        text = self.data / "judge_prompt.txt"
+        mode, _, existence = name.partition("_")
+        if name == "february2025" and text.exists():
+            template = read_text(text)
+        else:
+            code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
+            if not code.exists():
+                raise DataError(
+                    f"the release's prompt of the mode {mode} is not there",
+                    place=str(code),
+                    remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.",
+                )
+            template = _constant(code, "template4existence" if existence else "template")
+        parts, without = template.split("{}"), {"truth"} if existence else set()
+        places = [key for key in _PLACES if key not in without and (key != "format" or mode == "joint")]
+        if len(parts) != len(places) + 1:
+            raise DataError(f"the prompt of {name} has {len(parts) - 1} places {{}}", place=str(self.data))
+        return parts[0] + "".join(f"{{{key}}}{part}" for key, part in zip(places, parts[1:], strict=True))
+
+    def _asked_of_judge(self, item: Item, answer: str, form: str = "") -> str | None:
+        """The judge's prompt; None where there is nothing to judge by."""
+        seen = self._described.get(item.meta["image_id"])
+        if seen is None and (self.prompts == "official" or not item.target):
+            return None
+        existence = self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
+        template = self.prompt(f"{self.mode}_existence" if existence else self.mode)
+        return fill(
+            template,
+            instruction=item.prompt,
+            truth=item.target or "(none is given)",
+            caption=seen["caption"] if seen else _NOTHING,
+            details=seen["image_information"] if seen else _NOTHING,
+            answer=answer,
+            format=form,
+        )
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """The verdict of the mode's procedure."""
+        if self.jointly:
+            return (await self.judge_together(item, {"": response}, ask))[""]
+        prompt = self._asked_of_judge(item, response.text)
+        if prompt is None:
+            return _nothing_to_judge_by()
+        reply = await ask("judge", prompt)
+        official = self.scoring == "official"
+        if self.mode == "june2024":
+            bad = read_binary(reply, official)
+            return _unread("not whether the answer hallucinates") if bad is None else _binary([bad])
+        wrong, claims = read_claims(reply, official)
+        for _ in range(TRIES - 1 if official else 0):
+            if wrong is not None and claims is not None:
+                break
+            try:
+                again = read_claims(await ask("judge", prompt), official)
+            except NoReply:
+                break
+            wrong = again[0] if again[0] is not None else wrong
+            claims = again[1] if again[1] is not None else claims
+        if wrong is None or claims is None:
+            return _unread("not whether the answer is correct" if wrong is None else "no number of extra claims")
+        bad = bool(wrong or claims)
+        tally = {"hallucinated": float(bad), "main": float(wrong), "extra": float(claims), "n": 1.0}
+        return Verdict(float(not bad), tally, "ok", f"{'incorrect' if wrong else 'correct'}, {claims} extra")
+
+    async def judge_together(
+        self, item: Item, responses: Mapping[str, Response], ask: AskJudge
+    ) -> Mapping[str, Verdict]:
+        """In the mode `joint` all answers in one call, numbered in the order given; else one by one."""
+        if not self.jointly:
+            return await super().judge_together(item, responses, ask)
+        verdicts = {
+            name: Verdict.unscored(r.state, r.reason or "there is no answer")
+            for name, r in responses.items()
+            if r.state in ("error", "missing")
+        }
+        asked = [name for name in responses if name not in verdicts]
+        # a file of the release's own has several models' answers to an item: they are scored as one
+        texts = [
+            (name, text) for name in asked for text in responses[name].detail.get("answers", [responses[name].text])
+        ]
+        prompt = self._asked_of_judge(
+            item,
+            "".join(f"Answer{i}: {text}\n" for i, (_, text) in enumerate(texts, 1)),
+            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in range(1, len(texts) + 1)),
+        )
+        if prompt is None or not texts:
+            return verdicts | {name: _nothing_to_judge_by() for name in asked}
+        official = self.scoring == "official"
+        said = read_joint(await ask("judge", prompt), official)
+        lines = {i: bad for i, bad in said.items() if i <= len(texts) and (official or len(set(bad)) == 1)}
+        pool = [bad for of in lines.values() for bad in of]
+        # the pool is printed for every model, also for one without a line
+        pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
+        for name in asked:
+            of_name = [
+                lines.get(i, [])[: None if official else 1] for i, (who, _) in enumerate(texts, 1) if who == name
+            ]
+            ours = [bad for of in of_name for bad in of]
+            missing = replace(_unread("not whether the answer hallucinates"), tally=pooled)
+            verdicts[name] = settle(_binary(ours, pooled), responses[name]) if ours else missing
+        return {name: verdicts[name] for name in responses}
+
+    # --- files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """A copy of `HQH.json` with `answer`, or with `answers`: of one model, or jointly judged of several as one."""
+        given: dict[str, Response] = {}
+        for i, record in enumerate(read_records(path), 1):
+            place = f"{path}: record {i}"
+            key = str(record["item"] if "item" in record else take(record, "id", place))
+            texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
+            item = form.by_id.get(key)
+            if item is None or str(record.get("instruction", item.prompt)) != item.prompt:
+                wrong = f"there is no item {key!r}" if item is None else f"the item {key} asks something else"
+                raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
+            if key in given:
+                raise AnswerError(f"the item {key} is answered twice", place=place, remedy="Keep one answer an item.")
+            given[key] = Response(*_state(record, texts[0] if texts else None))
+            if len(texts) > 1 and self.jointly:
+                given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
+            elif len(texts) != 1:
+                wrong = f"it has the answers of {len(texts)} models"
+                raise AnswerError(wrong, place=place, remedy="Keep one model's, or score it with --mode joint.")
+        return form, given
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """A file with `answers`: model N gave the N-th answer of every item."""
+        if not path.is_file() or path.suffix != ".json":
+            return None
+        records = read_records(path)
+        if not records or not all(isinstance(record.get("answers"), list) for record in records):
+            return None
+        models = max(len(record["answers"]) for record in records)
+        answers = [
+            {str(r["id"]): Response(*_state({}, r["answers"][n])) for r in records if n < len(r["answers"])}
+            for n in range(models)
+        ]
+        return [Recording(f"Model{n}", "original", 0, given, path.name) for n, given in enumerate(answers, 1)]
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """The oddities of the released files."""
+        known = sum(item.meta["image_id"] in self._described for item in form.items)
+        if not (self.data / "image_data.json").exists():
+            older = f"the one of June 2024 describes {len(self._described)} pictures and so {known} of the {len(form)} items"  # fmt: skip
+            yield Finding(
+                "no-image-data",
+                f"image_data.json, which the judge's prompt needs, is not there; {older if self._described else 'nor is an older one'}",
+                len(form) - known,
+            )
+        one = Counter(item.prompt for item in form.items if item.type == "existence")
+        if len(one) == 1:
+            yield Finding("one-instruction", f"all {one.total()} existence items ask the same: {next(iter(one))!r}", one.total())  # fmt: skip
+        groups = [group for group in same_question(form).values() if len({i.type for i in group}) > 1]
+        twice = [group[0] for group in groups]
+        yield from found("duplicate-across-types", "{n} pairs of picture and question stand under two types", twice)
+        places = [item.type for item in form.items]
+        if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
+            yield Finding("type-by-position", "the items of a type stand together: the id gives the type", len(form))
+        ends = Counter(str(i.target) for i in form.items if i.type == "counting")
+        if ends["One."] and ends["1."]:
+            yield Finding("number-spelling", f"the right number is written both ways: 'One.' {ends['One.']} times, '1.' {ends['1.']} times", ends["One."] + ends["1."])  # fmt: skip
+        environment = [i for i in form.items if i.type == "environment"]
+        taken = [i for i in environment if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)]  # fmt: skip
+        yield from found(
+            "taken", f"{{n}} of {len(environment)} environment questions ask when or where the picture was taken", taken
+        )
+        common = Counter(str(i.target) for i in environment).most_common(1)
+        if common and common[0][1] > 0.2 * len(environment):
+            yield Finding("common-answer", f"{common[0][1]} environment questions have the answer {common[0][0]!r}", common[0][1])  # fmt: skip
+        yield from found("no-ground-truth", "{n} items have no ground truth", [i for i in form.items if not i.target])
+        yield from found("spelling", "{n} instructions begin with a misspelt word", [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)])  # fmt: skip
+        broken = [i for i in self.parallel(form).items if i.rule == "questions.frame"]
+        yield from found("broken-question", "{n} questions no rule can put in other words: the parallel form only frames them", broken)  # fmt: skip
+
+
+def _constant(path: Path, name: str) -> str:
+    """A text that a Python file assigns, without running it."""
+    for node in ast.parse(read_text(path)).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            return str(ast.literal_eval(node.value))
+    raise DataError(f"it assigns no {name}", place=str(path), remedy="Take the file of the release.")
+
+
+def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:
+    return "" if text is None else str(text), record.get("state", "ok"), str(record.get("reason", ""))
+
+
+def _binary(lines: Sequence[bool], more: Mapping[str, float] | None = None) -> Verdict:
+    share = sum(lines) / len(lines)
+    tally = {"hallucinated": float(sum(lines)), "n": float(len(lines)), **(more or {})}
+    return Verdict(1 - share, tally, "ok", "with hallucination" if share else "without hallucination")
+
+
+def _unread(what: str) -> Verdict:
+    return Verdict.unscored("unparsed", f"the judge's reply says {what} (or says both)")
+
+
+def _nothing_to_judge_by() -> Verdict:
+    return Verdict.unscored(
+        "missing", "image_data.json does not describe the picture, and the judge's prompt needs its caption and regions"
+    )

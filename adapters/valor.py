@@ -1,0 +1,316 @@
+"""VALOR: of the features that a caption names, how many are there, and how many of those that are there it names.
+
+Release: haoyiq114/VALOR. Five subsets, each with its own instruction: objects, colours of objects, clothes of people,
+positions, and objects ranked by size. An extractor (a language model) takes the features out of the caption, a filter
+drops what is no feature, a matcher sorts them into matched and broader ones; faithfulness is (matched + broader) /
+generated, coverage the annotated features that were matched / annotated ones, both summed over captions, and as the
+share of captions with all (`_s`); `_caption` is the mean of the captions' own. Shares, not percentages. Answer files are
+`{image: {"generated_caption": ...}}` a subset; judgements are the release's extraction and matching files (JSON lines),
+alone or in a folder, or HQM's. Its prompts are read from its scripts where those are there, without the system message.
+
+Official and paper. `official` counts as the released scripts do: a reply must be pure JSON (the code asks again without
+end; here the caption is unscored, as where the code would stop with an error); `surroundings` is not filtered for want
+of a comma, nor are phrases; matches are kept by word, so that a word generated twice lowers faithfulness; what is
+matched need neither be generated nor annotated, and two wordings of one position count as two; of attribute_object, only
+every other tuple of several can be matched, and one pair an object counts; of attribute_people, the last pair of every
+person is dropped from the annotation (165 of 433) and one pair a person counts; of relation_comparative, faithful is the
+longest run of words in the right order less the broader concepts outside it, which coverage subtracts too, and a refusal
+counts as a faithful caption that covers nothing. `paper`: JSON is found inside a reply; the filter has all its entries;
+every generated feature counts, every match must be of one generated and one annotated feature, each used once; broader
+features count for faithfulness only; a refusal is unscored.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmarks.valor.counts import PARTS, count, prepared
+
+from hqm import (
+    AnswerError,
+    AskJudge,
+    Benchmark,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Metric,
+    Replies,
+    Response,
+    Verdict,
+    fill,
+    found,
+    mean_of,
+    read_json,
+    read_records,
+    read_text,
+    take,
+)
+
+_TYPES = dict(zip(PARTS, ("existence", "attribute", "attribute", "relation", "comparison"), strict=True))
+PARALLEL = {
+    "object_existence": "Describe the image in detail. Name all objects in the foreground and in the background.",
+    "attribute_object": "Describe the image in detail. From left to right and from top to bottom, say how many objects there are in total and which color each of them has.",
+    "attribute_people": "Describe the image in detail. From left to right, say how many people there are in total and which colors the clothes of each person have.",
+    "relation_positional": "Explain in detail how all the objects in the image are placed relative to one another, in terms such as left, right, top, and bottom, as the observer sees them.",
+    "relation_comparative": "Put all the objects in the image into order by their size, in detail, beginning with the largest and ending with the smallest.",
+}  # fmt: skip
+"""Our wording of each subset's instruction: the same features, the same order, the same frame."""
+_KEYS = {"object_existence": "matched_objects", "relation_comparative": "matched_objects", "relation_positional": "matched_relations", "attribute_object": "matched_att_obj", "attribute_people": "matched_att_obj"}  # fmt: skip
+_HINTS = {"_long_caps": "object_existence", "_comp": "relation_comparative", "_pos": "relation_positional"}
+_OBJECT = {"type": "object"}
+
+
+def _metrics() -> Iterable[Metric]:
+    levels = (
+        Metric("faithfulness", mean_of("faithful", "generated"), about="Of all features generated, the share that is there."),
+        Metric("coverage", mean_of("covered", "truth"), about="Of all features annotated, the share that was named."),
+        Metric("faithfulness_s", mean_of("all_faithful"), share=True, about="Share of captions that name only what is there."),
+        Metric("coverage_s", mean_of("all_covered"), share=True, about="Share of captions that name everything annotated."),
+        Metric("faithfulness_caption", mean_of("faithfulness"), about="Mean over captions of their own faithfulness."),
+        Metric("coverage_caption", mean_of("coverage"), about="Mean over captions of their own coverage."),
+    )  # fmt: skip
+    yield from levels
+    for part in PARTS:
+        yield from (level.within(part) for level in levels)
+
+
+class Valor(Benchmark):
+    """The five subsets of VALOR-Bench."""
+
+    roles = ("extractor", "matcher")
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Faithfulness and coverage: summed, share of captions with all, mean of captions; overall and by subset."""
+        return tuple(_metrics())
+
+    # --- items ---
+
+    def _annotation(self, part: str) -> dict[str, Any]:
+        """Picture -> annotated features of a subset."""
+        folder = self.data / "human_annotation"
+        path = next((p for p in (folder / f"{part}.json", folder / f"{part}.jsonl") if p.exists()), folder / f"{part}.json")  # fmt: skip
+        if part != "object_existence":
+            return dict(read_json(path))
+        records = enumerate(read_records(path), 1)
+        return {
+            str(take(record, "image_id", f"{path}: record {i}")): take(record, "gt_objects", f"{path}: record {i}")
+            for i, record in records
+        }
+
+    def read(self) -> Form:
+        """Every annotated picture of every subset, with the subset's instruction from `generation`."""
+        items = []
+        for part in PARTS:
+            paths = [folder / f"{part}.txt" for folder in (self.data / "generation", self.data)]
+            prompt = read_text(next((path for path in paths if path.exists()), paths[-1])).strip()
+            for picture, truth in self._annotation(part).items():
+                image = f"{picture}.jpg"
+                items.append(Item(f"{part}/{picture}", prompt, "caption", truth, image, _TYPES[part], part, image))
+        return Form("original", tuple(items))
+
+    def subsets(self, item: Item) -> Sequence[str]:
+        """The subset of the release."""
+        return [item.part]
+
+    def parallel(self, form: Form) -> Form:
+        """Each subset's instruction in other words."""
+        return Form(
+            "parallel",
+            tuple(replace(item, prompt=PARALLEL[item.part], rule="valor.instruction") for item in form.items),
+        )
+
+    # --- judging ---
+
+    def official_prompt(self, name: str) -> str:
+        """The longest text in the release's script `evaluation/extraction/extract_*.py` or `matching/match_*.py`."""
+        step = {"extract": "extraction", "match": "matching"}[name.partition("_")[0]]
+        path = self.data / "evaluation" / step / f"{name}.py"
+        if not path.exists():
+            raise DataError("the release's script with this prompt is not there", place=str(path), remedy="Fetch it (`hqm fetch valor`), or use --prompts hqm.")  # fmt: skip
+        texts = [n.value for n in ast.walk(ast.parse(read_text(path))) if isinstance(n, ast.Constant) and isinstance(n.value, str)]  # fmt: skip
+        text = max(texts, key=len)
+        if "{}" in text:
+            text = "{caption}".join(part.replace("{{", "{").replace("}}", "}") for part in text.split("{}"))
+        text = text.replace("[CAPTION]", "{caption}")
+        return re.sub(r"\[(GT|GENERATED)_[A-Z_]+\]", lambda m: "{truth}" if m[1] == "GT" else "{generated}", text)
+
+    def _json(self, reply: str) -> Any:
+        """The reply's JSON; None where there is none."""
+        try:
+            return json.loads(reply)
+        except ValueError:
+            if self.scoring == "official":
+                return None
+        inside = re.search(r"\{.*\}", reply, re.DOTALL)
+        for read in (json.loads, ast.literal_eval) if inside else ():
+            try:
+                return read(inside[0])  # type: ignore[index]
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                continue
+        return None
+
+    async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
+        """Extract, filter, match, count."""
+        official, caption, part = self.scoring == "official", response.text, item.part
+        if part == "relation_comparative":
+            # a caption that repeats its second sentence is cut, and a refusal is not put to the extractor
+            pieces = caption.split(".")
+            caption = ".".join(pieces[:2]) if len(pieces) >= 4 and pieces[1] == pieces[3] else caption
+            if caption.startswith(("Sorry", "I'm sorry")):
+                if not official:
+                    return Verdict.unscored("refused", "the caption is a refusal")
+                return _verdict(part, item.target, "", {}, official)
+        reply = await ask("extractor", fill(self.prompt(f"extract_{part}"), caption=caption), schema=_OBJECT)
+        extracted = self._json(reply)
+        if extracted is None:
+            return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
+        try:
+            generated = prepared(part, extracted, official)
+        except (KeyError, TypeError, AttributeError, StopIteration) as error:
+            return _misshapen("extractor", error)
+        if generated == "":
+            return _verdict(part, item.target, "", {}, official)
+        if not official and not isinstance(generated, list if part in ("object_existence", "relation_positional") else dict):  # fmt: skip
+            return Verdict.unscored("unparsed", "the extractor's reply does not have the shape asked for")
+        truth = list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
+        shown = str if self.prompts == "official" else json.dumps
+        prompt = fill(self.prompt(f"match_{part}"), truth=shown(truth), generated=shown(generated))
+        matched = self._json(await ask("matcher", prompt, schema=_OBJECT))
+        if not isinstance(matched, dict):
+            return Verdict.unscored("unparsed", "the matcher's reply is no JSON object")
+        try:
+            return _verdict(part, item.target, generated, matched, official)
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            return _misshapen("matcher", error)
+
+    # --- files ---
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """One subset's captions: `{image: {"generated_caption": ...}}`, or records with `image_id`; or HQM's own."""
+        records = read_records(path)
+        first = next(iter(records[0].values()), None) if records else None
+        if len(records) == 1 and isinstance(first, dict) and "generated_caption" in first:
+            rows = [(str(key), take(value, "generated_caption", f"{path}: {key}")) for key, value in records[0].items()]
+        elif records and "image_id" in records[0]:
+            places = [(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
+            rows = [(str(take(r, "image_id", p)), r.get("generated_caption", r.get("caption", ""))) for r, p in places]
+        else:
+            return super().read_answers(path, form)
+        part = self._part(path, [key for key, _ in rows], form)
+        given: dict[str, Response] = {}
+        for key, text in rows:
+            if f"{part}/{key}" in given:
+                raise AnswerError(f"the picture {key} is captioned twice", place=str(path), remedy="Keep one caption.")
+            given[f"{part}/{key}"] = Response("" if text is None else str(text))
+        return form.only(part), given
+
+    def _part(self, path: Path, pictures: Sequence[str], form: Form) -> str:
+        """The subset that a file is about: by its pictures, then by its name."""
+        fits = [part for part in PARTS if all(f"{part}/{key}" in form.by_id for key in pictures)]
+        if len(fits) > 1:
+            text = f"{path.parent.name}/{path.stem}"
+            named = [part for part in fits if part in text] or [part for hint, part in _HINTS.items() if hint in text and part in fits]  # fmt: skip
+            fits = named if named else fits
+        if len(fits) != 1:
+            what = f"its pictures are in {' and '.join(fits)}" if fits else "it has pictures of no single subset"
+            raise AnswerError(what, place=str(path), remedy="Name the subset with --part, or in the file's name.")
+        return fits[0]
+
+    def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
+        """Files of the release's extraction and matching steps, one or a folder of them; or HQM's records."""
+        files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
+        replies: dict[str, dict[str, list[str]]] = {}
+        for file in files:
+            records = read_records(file)
+            if not records or "image_id" not in records[0]:
+                for key, roles in super().read_replies(file, form).items():
+                    replies.setdefault(key, {}).update({role: list(texts) for role, texts in roles.items()})
+                continue
+            part = self._part_of_steps(file, records, form)
+            for record in records:
+                roles = replies.setdefault(f"{part}/{record['image_id']}", {})
+                for role, reply in _steps(part, record).items():
+                    # the extraction file has the reply as it was, a later file what the filter left of it
+                    if "response" in record or role not in roles:
+                        roles[role] = [reply]
+        return replies
+
+    def _part_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
+        """The subset that a file of a judging step is about: by what it has, then by its pictures."""
+        record = records[0]
+        truth = record.get("gt_words", record.get("gt_obj_atts"))
+        if isinstance(truth, list):
+            return "object_existence"
+        if isinstance(truth, dict) and truth:
+            kind = type(next(iter(truth.values())))
+            if "gt_obj_atts" in record:
+                return "attribute_people" if kind is dict else "attribute_object"
+            return "relation_positional" if kind is list else "relation_comparative"
+        answer = record.get("response")
+        keys = {"relations": "relation_positional", "clothes": "attribute_people", "total_num_of_objects": "attribute_object"}  # fmt: skip
+        named = [part for key, part in keys.items() if isinstance(answer, dict) and key in answer]
+        return named[0] if named else self._part(path, [str(r.get("image_id")) for r in records], form)
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """The oddities of the annotation."""
+        by_part = {part: form.only(part).items for part in PARTS}
+        for part, paper in (("attribute_people", 34), ("relation_comparative", 50)):
+            if len(by_part[part]) != paper:
+                yield Finding("count", f"{part} has {len(by_part[part])} pictures, the paper says {paper}", len(by_part[part]))  # fmt: skip
+        objects = [i.target for i in by_part["object_existence"]]
+        listed, unique = sum(map(len, objects)), sum(len(set(o)) for o in objects)
+        yield Finding("repeated-object", f"{listed} objects are listed, {unique} once repeats in a picture are dropped", listed - unique)  # fmt: skip
+        kept = {i.id: prepared("object_existence", {"objects": i.target}) for i in by_part["object_existence"]}
+        dropped = [
+            f"{i.id}: {word}" for i in by_part["object_existence"] for word in sorted({*i.target} - {*kept[i.id]})
+        ]
+        yield from found("filtered-object", "{n} annotated objects can never be covered: the filter takes them out of every caption", dropped)  # fmt: skip
+        people = [(i, person) for i in by_part["attribute_people"] for person in i.target.values()]
+        pairs = [pair for _, person in people for pair in person["object"].split("),")]
+        lost = sum(pair.strip().endswith(")") for pair in pairs)
+        yield Finding("lost-pairs", f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of attribute_people: the last of every person", lost)  # fmt: skip
+        yield from found("misspelt-key", "{n} people have no field 'person'", [f"{i.id}: {', '.join(person)}" for i, person in people if "person" not in person])  # fmt: skip
+        several = [f"{i.id}: {text}" for i in by_part["attribute_object"] for text in i.target.values() if text.count("(") > 1]  # fmt: skip
+        yield from found("several-tuples", "{n} objects have several tuples: any of them is right", several)
+        ranked = [(i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()]
+        yield from found("alternatives", "{n} ranked objects have alternatives ('a / b')", [f"{key}: {name}" for key, name in ranked if "/" in name])  # fmt: skip
+        yield from found("spelling", "{n} ranked objects are misspelt ('filed')", [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)])  # fmt: skip
+        shared = {i.image for i in by_part["relation_positional"]} & {i.image for i in by_part["relation_comparative"]}
+        yield Finding("shared-pictures", f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation subsets", len(shared))  # fmt: skip
+
+
+def _verdict(part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool) -> Verdict:
+    made = count(part, truth, generated, matched, official)
+    names = ("generated", "faithful", "truth", "covered", "all_faithful", "all_covered", "faithfulness", "coverage")
+    tally = {"n": 1.0, **{name: float(getattr(made, name)) for name in names}}
+    read = f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered"
+    return Verdict(made.faithfulness, tally, "ok", read)
+
+
+def _misshapen(role: str, error: Exception) -> Verdict:
+    return Verdict.unscored("unparsed", f"the {role}'s reply does not have the shape asked for ({type(error).__name__}: {error})")  # fmt: skip
+
+
+def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
+    """Role -> reply, as far as a record of the release's files has them."""
+    replies: dict[str, str] = {}
+    words = record.get("generated_words", record.get("generated_obj_atts"))
+    if "response" in record:
+        replies["extractor"] = json.dumps(record["response"])
+    elif words is not None:
+        wrap = {"object_existence": "objects", "attribute_object": "objects", "attribute_people": "clothes", "relation_positional": "relations"}  # fmt: skip
+        whole = part == "relation_comparative" or (part == "relation_positional" and isinstance(words, dict))
+        replies["extractor"] = json.dumps(words if whole else {wrap[part]: words})
+    first = record.get("matched_objects", record.get("matched_att_obj"))
+    if first is not None:
+        replies["matcher"] = json.dumps({_KEYS[part]: first, "broader_concept": record.get("broader_concept", {})})
+    return replies

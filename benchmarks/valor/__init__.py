@@ -1,0 +1,1 @@
+"""VALOR: how generated and annotated features are counted."""

@@ -1,0 +1,309 @@
+"""Count faithful and covered features of one caption, as the released scorer does and as the paper defines it.
+
+`generated` is what the extractor took out of a caption, `matched` the matcher's reply, `truth` the annotation. The
+official functions repeat the release step by step, filter, clean-up and scorer; where the release would stop with an
+error, so do they (KeyError, TypeError, ...): the caller leaves the caption unscored. The paper's functions count a
+feature once for every time it was generated, accept a match only with something that was generated and something that
+is annotated, and use each annotated feature once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
+
+_WORDS = frozenset(
+    "atmosphere scene sport sports game time trip items scenery foreground background group backdrop meal day days "
+    "conversation protection product appliance outdoor activity activities event events occasion occasions work works "
+    "job jobs occupation occupations journey design comfort elegance relaxation grooming center middle top bottom front "
+    "back one two three four five six seven eight nine ten space area room cityscape shoreline greenery blue red yellow "
+    "orange purple pink white black grey brown colorful color colors colored colours coloured colour mother father "
+    "brother sister grandmother grandfather aunt uncle cousin niece nephew daughter son wife husband friend lover sun "
+    "sunrays sunray spectator spectators player audience supporter supporters players sidelines batter catcher umpire "
+    "shapes sizes access image picture options side sides adventure parasailing gesture beauty Ben Westminster Thames "
+    "context setting moment trick skill enthusiasm place break couple gathering pitch zone facilities coloration "
+    "pigments diet appearance environment bokeh portrait photograph format border positioning posture structure service "
+    "reflection photography arrangements patterns shadows beams motion concentration solitude sunlight overpass "
+    "movement life transportation nature horizon daylight lighting habitat frame landscape music facade rides shape "
+    "climate location neighborhood interior".split()
+)
+# "surroundings" runs into the next word for want of a comma; the phrases are compared with single words and never match
+_LOST = ("surroundings",)
+_PHRASES = ("left side", "right side", "top left", "top right", "bottom left", "bottom right", "sense of")
+_VERBS = frozenset(
+    "complements complement towards through holding using appears penetrating reads separated has".split()
+)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of one caption."""
+
+    generated: int
+    faithful: int
+    truth: int
+    covered: int
+    all_faithful: bool
+    all_covered: bool
+    covered_alone: int = -1
+    """What the caption's own coverage counts, where that differs (relation_comparative, official)."""
+
+    @property
+    def faithfulness(self) -> float:
+        """The caption's own faithfulness; 0 for a caption without features."""
+        return self.faithful / self.generated if self.generated else 0.0
+
+    @property
+    def coverage(self) -> float:
+        """The caption's own coverage."""
+        top = self.covered if self.covered_alone < 0 else self.covered_alone
+        return top / self.truth if self.truth else 0.0
+
+
+def _counts(generated: int, faithful: int, truth: int, covered: int) -> Counts:
+    return Counts(generated, faithful, truth, covered, faithful == generated, covered == truth)
+
+
+# --- what is put to the matcher ---
+
+
+def prepared(part: str, extracted: Any, official: bool = True) -> Any:
+    """What of the extractor's reply goes to the matcher, filtered.
+
+    >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]})
+    ['dog', 'surroundings']
+    >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]}, official=False)
+    ['dog']
+    """
+    if part == "object_existence":
+        return [word for word in extracted["objects"] if not _unwanted(word, official)]
+    if part == "relation_positional":
+        kept = [text for text in extracted["relations"] if not any(word in _VERBS for word in text.split())]
+        # the release takes whatever key comes first
+        return {**extracted, "relations": kept}[next(iter(extracted))] if official else kept
+    if part == "relation_comparative":
+        return extracted
+    return extracted["objects" if part == "attribute_object" else "clothes"]
+
+
+def _unwanted(words: str, official: bool) -> bool:
+    listed = _WORDS if official else _WORDS.union(_LOST)
+    return any(word in listed for word in words.split()) or (not official and any(p in words for p in _PHRASES))
+
+
+# --- official ---
+
+
+def _pairs(text: str) -> list[str]:
+    return [piece.strip() for piece in text.split("),")]
+
+
+def _official_words(truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str) -> Counts:
+    hits = list(matched[key].values())
+    faithful = len(hits) + len(set(matched["broader_concept"].keys()))
+    return _counts(len(generated), faithful, len(set(truth)), len(set(hits)))
+
+
+def _official_objects(truth: Mapping[str, str], generated: Mapping[str, str], matched: Mapping[str, Any]) -> Counts:
+    left = [piece for text in truth.values() for piece in _pairs(text)]
+    # only every other piece gets back the bracket that the split took
+    left = [f"{piece})" if i % 2 == 0 and piece[-1] != ")" else piece for i, piece in enumerate(left)]
+
+    def kept(mappings: Mapping[str, Mapping[str, str]], broader: bool = False) -> int:
+        n = 0
+        for mapping in mappings.values():
+            first = next(iter(mapping.values()), None)
+            if first in left and not (broader and "unspecified" in str(mapping)):
+                left.remove(first)
+                n += 1
+        return n
+
+    hits = kept(matched["matched_att_obj"])
+    broader = kept(matched["broader_concept"], broader=True)
+    return _counts(len(generated.values()), hits + broader, len(truth), hits)
+
+
+def _official_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+    # the last pair of every person, which keeps its bracket, is lost
+    listed = [f"{piece})" for person in truth.values() for piece in _pairs(person["object"]) if piece[-1] != ")"]
+    said = [piece for person in generated.values() if person.get("object") for piece in _pairs(person["object"])]
+    if not all(said):
+        raise IndexError("a generated pair is empty")
+    left = list(listed)
+
+    def kept(mappings: Mapping[str, Mapping[str, Any]]) -> int:
+        n = 0
+        for mapping in mappings.values():
+            if mapping.get("object") is None:
+                continue
+            good = 0
+            for pair in mapping["object"].values():
+                if pair in left:
+                    left.remove(pair)
+                    good += 1
+            # of a person's pairs only the first is counted
+            n += good > 0 and mapping.get("person") is not None
+        return n
+
+    hits = kept(matched["matched_att_obj"])
+    return _counts(len(said), hits + kept(matched["broader_concept"]), len(listed), hits)
+
+
+def longest_rising(ranks: Sequence[int]) -> list[int]:
+    """The positions of the first longest strictly rising subsequence.
+
+    >>> longest_rising([4, 5, 7, 1])
+    [0, 1, 2]
+    """
+    best: list[list[int]] = []
+    for i, rank in enumerate(ranks):
+        before: list[int] = []
+        for j in range(i):
+            if rank > ranks[j] and len(best[j]) > len(before):
+                before = best[j]
+        best.append([*before, i])
+    return max(best, key=len, default=[])
+
+
+def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[str, Any]) -> Counts:
+    if generated == "":
+        return Counts(0, 0, len(set(truth.values())), 0, True, False)
+    rank = {name: int(place) for place, name in truth.items()}
+    broader = dict(matched["broader_concept"])
+    for word, name in list(broader.items()):
+        if name not in rank:
+            for piece in name.split("/"):
+                if piece.strip() in rank:
+                    # the release takes the entry out and puts it back at the end
+                    broader.pop(word, None)
+                    broader[word] = piece.strip()
+    broader_ranks = {rank[name] for name in broader.values()}
+    joint = {**broader, **matched["matched_objects"]}
+    ranks = [rank[joint[word]] for word in generated.values() if word in joint]
+    rising = [ranks[i] for i in longest_rising(ranks)]
+    hits = [truth[str(place)] for place in rising]
+    off = len(broader_ranks - set(rising))
+    n, there = len(generated.values()), len(set(truth.values()))
+    unique = len(set(hits))
+    return Counts(n, len(hits) - off, there, unique - off, len(hits) - off == n, unique == there, unique)
+
+
+# --- paper ---
+
+
+def _plain(text: object) -> str:
+    return " ".join(str(text).lower().split()).rstrip(".")
+
+
+def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The matcher's two dictionaries, whatever it calls the first; what is no dictionary counts as empty."""
+    first: Any = next((matched[key] for key in (*keys, "matched_objects") if key in matched), {})
+    second: Any = matched.get("broader_concept", {})
+    return (first if isinstance(first, dict) else {}), (second if isinstance(second, dict) else {})
+
+
+def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, str], dict[str, str]]:
+    first, second = _matches(matched, *keys)
+    return {_plain(a): _plain(b) for a, b in first.items()}, {_plain(a): _plain(b) for a, b in second.items()}
+
+
+def _paper_words(said: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str) -> Counts:
+    """Words or relations: `facts` has every annotated wording -> the feature it names."""
+    first, second = _plain_matches(matched, *keys)
+    words = [_plain(word) for word in said]
+    hits = [facts[first[word]] for word in words if first.get(word) in facts]
+    broader = [word for word in words if first.get(word) not in facts and second.get(word) in facts]
+    return _counts(len(words), len(hits) + len(broader), len(set(facts.values())), len(set(hits)))
+
+
+def _tuples(text: object) -> list[str]:
+    pieces = [piece.strip(" ()") for piece in str(text).split("),")]
+    return [_plain(piece) for piece in pieces if piece]
+
+
+def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+    free = {order: set(_tuples(text)) for order, text in truth.items()}
+    said = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
+
+    def kept(mappings: Mapping[str, Any]) -> int:
+        n = 0
+        for order, mapping in mappings.items():
+            for word, name in mapping.items() if isinstance(mapping, dict) else ():
+                mine, theirs = _plain(str(word).strip(" ()")), _tuples(name)
+                # the object in the same place is meant, if it fits
+                places = [key for key in (str(order), *free) if key in free and free[key].intersection(theirs)]
+                if places and said[mine] > 0:
+                    free.pop(places[0])
+                    said[mine] -= 1
+                    n += 1
+        return n
+
+    first, second = _matches(matched, "matched_att_obj")
+    hits = kept(first)
+    return _counts(len(generated), hits + kept(second), len(truth), hits)
+
+
+def _paper_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+    free = Counter(pair for person in truth.values() for pair in _tuples(person["object"]))
+    pairs = [pair for p in generated.values() if isinstance(p, dict) for pair in _tuples(p.get("object") or "")]
+    said, there = Counter(pairs), free.total()
+
+    def kept(mappings: Mapping[str, Any]) -> int:
+        n = 0
+        for mapping in mappings.values():
+            objects = mapping.get("object") if isinstance(mapping, dict) else None
+            for word, name in objects.items() if isinstance(objects, dict) else ():
+                for mine, theirs in zip(_tuples(word), _tuples(name), strict=False):
+                    if said[mine] > 0 and free[theirs] > 0:
+                        said[mine] -= 1
+                        free[theirs] -= 1
+                        n += 1
+        return n
+
+    first, second = _matches(matched, "matched_att_obj")
+    hits = kept(first)
+    return _counts(len(pairs), hits + kept(second), there, hits)
+
+
+def _paper_ranks(truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+    rank = {_plain(piece): int(place) for place, name in truth.items() for piece in (name, *name.split("/"))}
+    first, second = _plain_matches(matched)
+    named = []
+    for word in map(_plain, generated.values()):
+        # a word that is matched counts as such, whatever else it is broader than
+        place = next(
+            ((rank[found[word]], found is first) for found in (first, second) if found.get(word) in rank), None
+        )
+        named += [place] if place else []
+    rising = [named[i] for i in longest_rising([place for place, _ in named])]
+    return _counts(len(generated), len(rising), len(truth), len({place for place, exact in rising if exact}))
+
+
+def count(part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True) -> Counts:
+    """The counts of one caption.
+
+    >>> found = {"matched_objects": {"dog": "dog"}, "broader_concept": {"animal": "cat"}}
+    >>> count("object_existence", ["dog", "cat", "cat"], ["dog", "dog", "animal", "hat"], found)
+    Counts(generated=4, faithful=2, truth=2, covered=1, all_faithful=False, all_covered=False, covered_alone=-1)
+    >>> count("object_existence", ["dog", "cat", "cat"], ["dog", "dog", "animal", "hat"], found, official=False).faithful
+    3
+    """
+    if part == "object_existence":
+        if official:
+            return _official_words(truth, generated, matched, "matched_objects")
+        return _paper_words(generated, {_plain(word): _plain(word) for word in truth}, matched)
+    if part == "relation_positional":
+        if official:
+            return _official_words(truth, generated, matched, "matched_relations")
+        facts = {_plain(text): key for key, texts in truth.items() for text in texts}
+        return _paper_words(generated, facts, matched, "matched_relations")
+    by_part: dict[str, tuple[Callable[..., Counts], Callable[..., Counts]]] = {
+        "attribute_object": (_official_objects, _paper_objects),
+        "attribute_people": (_official_people, _paper_people),
+        "relation_comparative": (_official_ranks, _paper_ranks),
+    }
+    return by_part[part][0 if official else 1](truth, generated, matched)

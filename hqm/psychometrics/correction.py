@@ -1,0 +1,261 @@
+"""Scores corrected by a sample of human labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.criterion import Floats, score_pair
+from hqm.psychometrics.judging import JudgeErrors, judge_errors
+from hqm.psychometrics.result import Coefficient
+
+FEWEST_LABELS = 50
+"""With fewer human labels a respondent's score is their mean alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedScores:
+    """Every respondent's automatic, human-only and corrected score, and how the ranking changes.
+
+    `lambdas` is how far each respondent's automatic labels are trusted (0: not at all). `ranks_automatic` and
+    `ranks_corrected` count from 1 for the highest score; `rank_changes` lists (respondent, old, new) where they differ.
+    """
+
+    scores: tuple[Coefficient, ...]
+    automatic: tuple[float, ...]
+    human: tuple[float, ...]
+    lambdas: tuple[float, ...]
+    labels: tuple[int, ...]
+    ranks_automatic: tuple[int, ...]
+    ranks_corrected: tuple[int, ...]
+
+    @property
+    def rank_changes(self) -> tuple[tuple[int, int, int], ...]:
+        rows = zip(self.ranks_automatic, self.ranks_corrected, strict=True)
+        return tuple((i, old, new) for i, (old, new) in enumerate(rows) if old and new and old != new)
+
+
+def ppi_scores(
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    fewest: int = FEWEST_LABELS,
+    weight: float | None = None,
+    level: float = 0.95,
+) -> CorrectedScores:
+    """Prediction-powered scores: the judge on all items, corrected by people on some, respondent by respondent.
+
+    The judge's mean over many items has little sampling error but may be wrong; the human mean is right but rests on
+    few items. Adding the judge's mean error, seen on the labelled items, gives an unbiased score whose interval is
+    never wider in large samples than that of the labels alone. Nothing is assumed about how the judge errs.
+
+        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled)
+        SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
+        lambda = cov(H, A) / ((1 + h / N) var(A)), cut to 0..1
+
+    Parameters
+    ----------
+    automatic, human
+        (respondents, items): NaN where not scored, not labelled. Labelled items must be a random sample: if they were
+        picked by score or difficulty, no number of labels repairs it.
+    clusters
+        (items,): a label each, such as the picture; the variances are then those of cluster sums.
+    fewest
+        With fewer labels lambda is 0 and the score is the human mean (flag `FEW_LABELS`).
+    weight
+        A fixed lambda in place of the best one (1: plain prediction-powered inference).
+
+    Returns
+    -------
+    CorrectedScores
+        A respondent without 2 labels is `insufficient`, with its automatic score beside. Scores of binary labels may
+        slightly leave 0..1 and are not cut.
+
+    Notes
+    -----
+    Angelopoulos, A. N. et al. (2023). Science, 382, 669-674; Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023).
+    PPI++. arXiv 2311.01453.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> human = (rng.uniform(size=(1, 1000)) < 0.6).astype(float)
+    >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1.0)
+    >>> human[:, 100:] = np.nan
+    >>> found = ppi_scores(judge, human)
+    >>> round(found.automatic[0], 3), round(found.scores[0].value, 3)
+    (0.627, 0.598)
+    """
+    a, h = score_pair(automatic, human)
+    label = np.arange(a.shape[1]) if clusters is None else np.asarray(clusters)
+    if label.shape != (a.shape[1],):
+        raise ValueError(f"one cluster an item is needed, got {label.shape} for {a.shape[1]} items")
+    rows = [_ppi(a[i], h[i], label, fewest, weight, level) for i in range(a.shape[0])]
+    scores, raw, people, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
+    return CorrectedScores(scores, raw, people, lambdas, labels, before, _ranks([s.value for s in scores]))
+
+
+def _ranks(values: list[float]) -> tuple[int, ...]:
+    """Competition ranks from the highest; 0 for what has no value."""
+    return tuple(0 if math.isnan(v) else 1 + sum(w > v for w in values) for v in values)
+
+
+def _mean_variance(x: Floats, label: npt.NDArray[np.generic]) -> float:
+    """The variance of a mean of items in clusters."""
+    _, member = np.unique(label, return_inverse=True)
+    sums = np.bincount(member, weights=x - x.mean())
+    c = len(sums)
+    return c / (c - 1) * float((sums**2).sum()) / len(x) ** 2 if c > 1 else math.nan
+
+
+def _ppi(
+    a: Floats, h: Floats, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float
+) -> tuple[Coefficient, float, float, float, int]:
+    scored = np.isfinite(a)
+    with_both, rest = scored & np.isfinite(h), scored & ~np.isfinite(h)
+    n, size = int(rest.sum()), int(with_both.sum())
+    raw = float(a[scored].mean()) if scored.any() else math.nan
+    if size < 2:
+        reason = f"a corrected score needs 2 human labels, there are {size}"
+        return Coefficient.absent("insufficient", reason, size), raw, math.nan, math.nan, size
+    y, x = h[with_both], a[with_both]
+    spread = float(a[scored].var(ddof=1))
+    lam = 0.0
+    if n > 1 and spread > 0 and size >= fewest:
+        best = float(((y - y.mean()) * (x - x.mean())).sum()) / (size - 1) / ((1 + size / n) * spread)
+        lam = min(1.0, max(0.0, best)) if weight is None else weight
+    value = float((y - lam * x).mean()) + (lam * float(a[rest].mean()) if lam else 0.0)
+    variance = _mean_variance(y - lam * x, label[with_both])
+    if lam:
+        variance += lam**2 * _mean_variance(a[rest], label[rest])
+    if not math.isfinite(variance):
+        found = Coefficient(value, n=size, method="one cluster: no interval")
+        return found, raw, float(y.mean()), lam, size
+    from scipy.special import ndtri
+
+    se = math.sqrt(variance)
+    half = float(ndtri(0.5 + level / 2)) * se
+    # labels without any variance would have an error bar of 0
+    ends = (value - half, value + half) if se > 0 else (math.nan, math.nan)
+    flags = ("FEW_LABELS",) if size < fewest else ()
+    flags = flags if se > 0 else (*flags, "NO_VARIANCE")
+    method = "PPI++" if lam else "human labels"
+    return Coefficient(value, *ends, size, level, method, se=se, flags=flags), raw, float(y.mean()), lam, size
+
+
+def rogan_gladen(
+    rate: float, n: int, sensitivity: float, positives: int, specificity: float, negatives: int, *, level: float = 0.95
+) -> Coefficient:
+    """The true share of 1 behind a judge's share, given its sensitivity and specificity in a calibration sample.
+
+        theta = (p + q0 - 1) / (q0 + q1 - 1),   q1 = sensitivity, q0 = specificity
+
+    The interval adds a small number of cases to each share and shifts the centre (adjusted Wald).
+
+    Parameters
+    ----------
+    rate, n
+        The share of items that the judge labels 1, and of how many.
+    sensitivity, positives, specificity, negatives
+        The judge's shares of right labels, and among how many human 1 and 0.
+
+    Returns
+    -------
+    Coefficient
+        Cut to 0..1 with the raw value kept. `insufficient` without positives or negatives or items, `not_applicable`
+        where q0 + q1 - 1 <= .2: the judge is then too near to guessing and the correction explodes.
+
+    Notes
+    -----
+    Rogan, W. J. and Gladen, B. (1978). American Journal of Epidemiology, 107, 71-76; the interval: Lang, Z. and
+    Reiczigel, J. (2014). Preventive Veterinary Medicine, 113, 13-22, as applied to judges by Lee et al. (arXiv
+    2511.21140). Valid for several respondents only if the judge errs alike for all: `rogan_gladen_scores` checks it.
+
+    Examples
+    --------
+    >>> found = rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
+    >>> round(found.value, 3), round(found.low, 4), round(found.high, 4)
+    (0.8, 0.7316, 0.8869)
+    """
+    if min(n, positives, negatives) < 1:
+        reason = f"no correction from {n} items, {positives} human 1 and {negatives} human 0"
+        return Coefficient.absent("insufficient", reason, n)
+    if sensitivity + specificity - 1 <= 0.2 + 1e-12:
+        reason = (
+            f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2: close to guessing"
+        )
+        return Coefficient.absent("not_applicable", reason, n)
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2))
+    raw = (rate + specificity - 1) / (specificity + sensitivity - 1)
+    p = (n * rate + z * z / 2) / (n + z * z)
+    q1, q0 = (positives * sensitivity + 1) / (positives + 2), (negatives * specificity + 1) / (negatives + 2)
+    m1, m0, power = positives + 2, negatives + 2, q0 + q1 - 1
+    theta = (p + q0 - 1) / power
+    error0, error1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
+    shift = 2 * z * z * (theta * error1 - (1 - theta) * error0)
+    se = math.sqrt(p * (1 - p) / (n + z * z) + (1 - theta) ** 2 * error0 + theta**2 * error1) / power
+    low, high = (min(1.0, max(0.0, theta + shift + side * z * se)) for side in (-1, 1))
+    value = min(1.0, max(0.0, raw))
+    flags = ("CAPPED",) if value != raw else ()
+    kept = raw if flags else math.nan
+    return Coefficient(value, low, high, n, level, "Lang-Reiczigel", se=se, raw=kept, flags=flags)
+
+
+def rogan_gladen_scores(
+    automatic: npt.ArrayLike, human: npt.ArrayLike, errors: JudgeErrors | None = None, *, level: float = 0.95
+) -> tuple[Coefficient, ...]:
+    """Rogan and Gladen's correction of every respondent with pooled sensitivity and specificity, if that is allowed.
+
+    Where the judge errs differently for different respondents, pooling makes scores worse than leaving them alone; then
+    every score is refused and `ppi_scores` is the remedy.
+
+    Parameters
+    ----------
+    automatic, human
+        (respondents, items): binary labels; NaN where there is none.
+    errors
+        The result of `judge_errors` on the same labels, if it is there already.
+
+    Returns
+    -------
+    tuple of Coefficient
+        One a respondent; `not_applicable` where the judge's errors are not homogeneous, could not be compared, or its
+        labels are close to guessing.
+
+    Examples
+    --------
+    >>> human = np.tile([1.0, 0.0], (2, 50))
+    >>> judge = human.copy()
+    >>> judge[0, :60] = 1 - judge[0, :60]
+    >>> [found.status for found in rogan_gladen_scores(judge, human)]
+    ['not_applicable', 'not_applicable']
+    """
+    a, h = score_pair(automatic, human)
+    found = judge_errors(a, h, level=level) if errors is None else errors
+    m = a.shape[0]
+    if found.status != "ok":
+        return tuple(Coefficient.absent(found.status, found.reason) for _ in range(m))
+    if found.homogeneous is not True:
+        reason = (
+            "the judge's sensitivity and specificity could not be compared between respondents"
+            if found.homogeneous is None
+            else "the judge errs differently for different respondents: a pooled correction would mislead, use PPI"
+        )
+        return tuple(Coefficient.absent("not_applicable", reason) for _ in range(m))
+    table = found.pooled
+    positives, negatives = table.both + table.human_only, table.automatic_only + table.neither
+    scores = []
+    for row in a:
+        known = row[np.isfinite(row)]
+        rate = float(known.mean()) if len(known) else math.nan
+        scores.append(
+            rogan_gladen(rate, len(known), table.sensitivity, positives, table.specificity, negatives, level=level)
+        )
+    return tuple(scores)

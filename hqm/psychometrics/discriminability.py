@@ -1,0 +1,310 @@
+"""Which respondents a benchmark can tell apart, and how many more items the others need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.multiple import benjamini_hochberg, holm
+from hqm.psychometrics.result import Status
+
+Floats = npt.NDArray[np.float64]
+Table = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDifferences:
+    """The difference of every pair of respondents, each tested.
+
+    `difference[a][b]` is the score of a minus that of b, `se` its standard error over another sample of items, `p` the
+    two-sided p-value and `adjusted` the same after the correction named by `method`. The diagonals are 0, NaN, NaN, NaN.
+    """
+
+    scores: tuple[float, ...]
+    difference: Table
+    se: Table
+    p: Table
+    adjusted: Table
+    method: str
+    n_items: int
+    n_clusters: int
+    level: float = 0.95
+    higher_is_better: bool = True
+    status: Status = "ok"
+    reason: str = ""
+
+    def distinct(self, *, adjust: bool = True) -> npt.NDArray[np.bool_]:
+        """Which pairs differ at the level, as a symmetric matrix."""
+        m = len(self.scores)
+        p = np.array(self.adjusted if adjust else self.p, dtype=np.float64).reshape(m, m)
+        return np.asarray(np.nan_to_num(p, nan=1.0) <= 1 - self.level + 1e-15)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Respondents from the best score to the worst; equal scores in their given order."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        return tuple(int(i) for i in np.argsort(sign * np.array(self.scores), kind="stable"))
+
+    @property
+    def tied_sets(self) -> tuple[tuple[int, ...], ...]:
+        """The maximal groups in which no pair differs, from the group with the best member on.
+
+        Being tied is not transitive: A may be tied with B and B with C while A beats C. Then A, B and B, C are groups.
+        """
+        if self.status != "ok":
+            return ()
+        rank = {m: i for i, m in enumerate(self.order)}
+        tied = ~self.distinct()
+        np.fill_diagonal(tied, False)
+        near = [set(np.flatnonzero(row).tolist()) for row in tied]
+        groups = [tuple(sorted(g, key=rank.__getitem__)) for g in _cliques(near, set(), set(range(len(near))), set())]
+        return tuple(sorted(groups, key=lambda g: [rank[m] for m in g]))
+
+    @property
+    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
+        """For each respondent the best and the worst rank that the tests leave: [1 + surely better, M - surely worse]."""
+        if self.status != "ok":
+            return ()
+        sign = 1.0 if self.higher_is_better else -1.0
+        above = self.distinct() & (sign * np.array(self.difference) > 0)
+        m = len(self.scores)
+        return tuple((1 + int(above[:, i].sum()), m - int(above[i].sum())) for i in range(m))
+
+    def separable_pairs(self, *, adjust: bool = False) -> tuple[int, int]:
+        """How many of all pairs differ, and how many pairs there are."""
+        upper = np.triu_indices(len(self.scores), 1)
+        return int(self.distinct(adjust=adjust)[upper].sum()), len(upper[0])
+
+    def separable_neighbours(self, *, adjust: bool = False) -> tuple[int, int]:
+        """How many neighbours in the ranking differ, and how many there are."""
+        distinct, order = self.distinct(adjust=adjust), self.order
+        pairs = list(pairwise(order))
+        return sum(bool(distinct[a, b]) for a, b in pairs), len(pairs)
+
+
+def _cliques(near: list[set[int]], inside: set[int], open_: set[int], done: set[int]) -> Iterator[set[int]]:
+    """Bron and Kerbosch's search with a pivot."""
+    if not open_:
+        if not done:
+            yield inside
+        return
+    pivot = max(open_ | done, key=lambda v: len(near[v] & open_))
+    for v in sorted(open_ - near[pivot]):
+        yield from _cliques(near, inside | {v}, open_ & near[v], done & near[v])
+        open_ = open_ - {v}
+        done = done | {v}
+
+
+def paired_differences(
+    scores: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    adjust: Literal["holm", "bh"] = "holm",
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> PairwiseDifferences:
+    """All pairs of respondents compared item by item, with cluster-robust standard errors.
+
+    Respondents answer the same items, so a hard item lowers both: the paired difference is far more exact than two
+    separate intervals, and overlapping intervals of two scores do not mean that they are tied. Items about one picture
+    move together and count as one cluster.
+
+        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 / n^2
+
+    with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the standard error is 0
+    and the exact sign test over clusters is used.
+
+    Parameters
+    ----------
+    scores
+        (respondents, items); items that a respondent lacks are left out for all, so that all pairs see the same items.
+    clusters
+        (items,): a label each, such as the picture.
+    adjust
+        `holm` bounds the chance of any false difference, `bh` the share of false ones.
+
+    Returns
+    -------
+    PairwiseDifferences
+        `insufficient` with fewer than 2 respondents or 2 clusters.
+
+    Notes
+    -----
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. Liang, K.-Y. and Zeger, S. L. (1986). Biometrika,
+    73, 13-22. The tests generalise over items, for these respondents.
+
+    Examples
+    --------
+    >>> right = [[1, 1, 1, 1, 1, 1, 0, 1], [1, 1, 1, 1, 1, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0]]
+    >>> found = paired_differences(right)
+    >>> found.tied_sets, found.rank_intervals
+    (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    label = np.arange(x.shape[1]) if clusters is None else np.asarray(clusters)
+    if label.shape != (x.shape[1],):
+        raise ValueError(f"one cluster an item is needed, got {label.shape} for {x.shape[1]} items")
+    known = np.isfinite(x).all(axis=0)
+    x, label = x[:, known], label[known]
+    m, n = x.shape
+    names, member = np.unique(label, return_inverse=True)
+    c = len(names)
+    if m < 2 or c < 2:
+        reason = f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and {c}"
+        return PairwiseDifferences((), (), (), (), (), adjust, n, c, level, higher_is_better, "insufficient", reason)
+    mean = x.mean(axis=1)
+    residual = x - mean[:, None]
+    if c < n:
+        summed = np.zeros((m, c))
+        np.add.at(summed.T, member, residual.T)
+        residual = summed
+    cross = residual @ residual.T * c / (c - 1) / n**2
+    own = np.diag(cross)
+    variance = own[:, None] + own[None, :] - 2 * cross
+    # what is left of equal answers after subtraction is rounding
+    variance = np.where(variance <= 1e-12 * (own[:, None] + own[None, :]), 0.0, variance)
+    difference = mean[:, None] - mean[None, :]
+    return _tested(mean, difference, np.sqrt(variance), c - 1, 0.5**c, adjust, n, c, level, higher_is_better)
+
+
+def independent_differences(
+    scores: npt.ArrayLike,
+    errors: npt.ArrayLike,
+    *,
+    adjust: Literal["holm", "bh"] = "holm",
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> PairwiseDifferences:
+    """All pairs compared from their scores and standard errors alone, as if each had answered other items.
+
+    For published tables. Paired answers make the differences more exact, so this is the cautious side.
+
+        SE^2 = SE_a^2 + SE_b^2, standard normal
+
+    Parameters
+    ----------
+    scores, errors
+        (respondents,): scores and their standard errors, such as sqrt(p (1 - p) / n).
+
+    Returns
+    -------
+    PairwiseDifferences
+        `insufficient` with fewer than 2 respondents.
+
+    Examples
+    --------
+    >>> found = independent_differences([0.80, 0.70, 0.69], [0.02, 0.02, 0.02])
+    >>> found.separable_pairs(), found.separable_neighbours()
+    ((2, 3), (1, 2))
+    """
+    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    if s.shape != e.shape or s.ndim != 1:
+        raise ValueError(f"two vectors of one length are needed, got shapes {s.shape} and {e.shape}")
+    if len(s) < 2:
+        reason = f"a comparison needs 2 respondents, there are {len(s)}"
+        return PairwiseDifferences((), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason)
+    se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
+    return _tested(s, s[:, None] - s[None, :], se, None, 0.5, adjust, 0, 0, level, higher_is_better)
+
+
+def _tested(
+    mean: Floats,
+    difference: Floats,
+    se: Floats,
+    df: int | None,
+    exact: float,
+    adjust: Literal["holm", "bh"],
+    n: int,
+    c: int,
+    level: float,
+    higher_is_better: bool,
+) -> PairwiseDifferences:
+    from scipy.stats import norm, t
+
+    flat = se == 0
+    ratio = np.abs(difference) / np.where(flat, 1.0, se)
+    p = 2 * (norm.sf(ratio) if df is None else t.sf(ratio, df))
+    p = np.where(flat, np.where(np.abs(difference) > 1e-12, min(1.0, 2 * exact), 1.0), p)
+    np.fill_diagonal(p, np.nan)
+    np.fill_diagonal(se, np.nan)
+    upper = np.triu_indices(len(mean), 1)
+    adjusted = np.full_like(p, np.nan)
+    adjusted[upper] = (holm if adjust == "holm" else benjamini_hochberg)(p[upper])
+    adjusted.T[upper] = adjusted[upper]
+    d, e, raw, corrected = (tuple(tuple(row.tolist()) for row in table) for table in (difference, se, p, adjusted))
+    name = "Holm" if adjust == "holm" else "Benjamini-Hochberg"
+    return PairwiseDifferences(tuple(mean.tolist()), d, e, raw, corrected, name, n, c, level, higher_is_better)
+
+
+def minimum_detectable_difference(se: float, *, power: float = 0.8, level: float = 0.95) -> float:
+    """The smallest true difference of a pair that a comparison with this standard error finds with this power.
+
+        (z_{1 - alpha/2} + z_power) SE,   2.8016 SE at 80% power and the 5% level
+
+    Examples
+    --------
+    >>> round(minimum_detectable_difference(0.01), 4)
+    0.028
+    """
+    from scipy.special import ndtri
+
+    return (float(ndtri(0.5 + level / 2)) + float(ndtri(power))) * se
+
+
+def items_for_gap(
+    gap: float,
+    between: float,
+    *,
+    within: tuple[float, float] = (0.0, 0.0),
+    runs: tuple[int, int] = (1, 1),
+    power: float = 0.8,
+    level: float = 0.95,
+) -> float:
+    """How many independent items a paired comparison needs to find a gap between two respondents.
+
+        n = (z_{1 - alpha/2} + z_power)^2 (omega2 + s2_A / K_A + s2_B / K_B) / gap^2
+
+    Parameters
+    ----------
+    gap
+        The true difference to be found.
+    between
+        omega2: variance over items of the difference of the two expected item scores.
+    within
+        s2_A, s2_B: mean variance over runs of an item score of each respondent (0: asked once without chance, or put
+        into `between`).
+    runs
+        K_A, K_B: how often each is asked.
+
+    Returns
+    -------
+    float
+        Not rounded; infinite for a gap of 0.
+
+    Notes
+    -----
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
+
+    Examples
+    --------
+    Miller's example: a gap of 3 points, omega2 = 1/9, without chance, then with one run each of variance 1/6, then ten:
+
+    >>> math.ceil(items_for_gap(0.03, 1 / 9))
+    969
+    >>> math.ceil(items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6)))
+    3876
+    >>> math.ceil(items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6), runs=(10, 10)))
+    1260
+    """
+    if gap == 0:
+        return math.inf
+    unit = minimum_detectable_difference(1.0, power=power, level=level)
+    return unit**2 * (between + within[0] / runs[0] + within[1] / runs[1]) / gap**2

@@ -1,0 +1,230 @@
+"""Where an automatic judge and people disagree, item by item, and whether it errs alike for all respondents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.criterion import Floats, score_pair
+from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.result import Coefficient, Status
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A two-by-two table of automatic against human labels, with every share a reader may ask for.
+
+    `agreement` (Po) flatters where one label is rare; `kappa` then falls near 0 and `ac1` (Gwet) does not; `positive`
+    and `negative` are the specific agreements on each label. A share whose divisor is 0 is NaN and named in `reason`.
+    """
+
+    both: int
+    automatic_only: int
+    human_only: int
+    neither: int
+    agreement: float = math.nan
+    kappa: float = math.nan
+    ac1: float = math.nan
+    positive: float = math.nan
+    negative: float = math.nan
+    sensitivity: float = math.nan
+    specificity: float = math.nan
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def n(self) -> int:
+        return self.both + self.automatic_only + self.human_only + self.neither
+
+
+def _ratio(top: float, bottom: float) -> float:
+    return top / bottom if bottom > 0 else math.nan
+
+
+def table_agreement(both: int, automatic_only: int, human_only: int, neither: int) -> JudgeAgreement:
+    """All shares of a two-by-two table of labels.
+
+        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
+        positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
+        sensitivity = a / (a + c),   specificity = d / (b + d)
+
+    Parameters
+    ----------
+    both, automatic_only, human_only, neither
+        Counts a, b, c, d of items labelled 1 by both, by the judge alone, by the person alone, by neither.
+
+    Returns
+    -------
+    JudgeAgreement
+        `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout (kappa has no
+        value; Po and the counts are still there).
+
+    Notes
+    -----
+    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558; Gwet, K. L. (2008).
+    British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+
+    Examples
+    --------
+    >>> found = table_agreement(90, 5, 5, 0)
+    >>> found.agreement, round(found.kappa, 4), round(found.ac1, 4), round(found.positive, 3), found.negative
+    (0.9, -0.0526, 0.8895, 0.947, 0.0)
+    """
+    a, b, c, d = both, automatic_only, human_only, neither
+    n = a + b + c + d
+    if n == 0:
+        return JudgeAgreement(0, 0, 0, 0, status="insufficient", reason="no item has both labels")
+    po = (a + d) / n
+    p, q = (a + b) / n, (a + c) / n
+    pe = p * q + (1 - p) * (1 - q)
+    mean = (p + q) / 2
+    e = 2 * mean * (1 - mean)
+    shares = {
+        "kappa": _ratio(po - pe, 1 - pe),
+        "positive agreement": _ratio(2 * a, 2 * a + b + c),
+        "negative agreement": _ratio(2 * d, 2 * d + b + c),
+        "sensitivity": _ratio(a, a + c),
+        "specificity": _ratio(d, b + d),
+    }
+    gone = [name for name, value in shares.items() if math.isnan(value)]
+    kappa, positive, negative, sensitivity, specificity = shares.values()
+    status: Status = "degenerate" if math.isnan(kappa) else "ok"
+    reason = f"a single label leaves no {', no '.join(gone)}" if gone else ""
+    ac1 = (po - e) / (1 - e)
+    return JudgeAgreement(a, b, c, d, po, kappa, ac1, positive, negative, sensitivity, specificity, status, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeErrors:
+    """Agreement pooled and per respondent, and tests of equal sensitivity and specificity.
+
+    `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for being two tests
+    (Benjamini and Hochberg). `range_sensitivity` is the largest minus the smallest. `homogeneous` is None where neither
+    test could be done.
+    """
+
+    pooled: JudgeAgreement
+    per_respondent: tuple[JudgeAgreement, ...]
+    sensitivity: Coefficient
+    specificity: Coefficient
+    p_sensitivity: float = math.nan
+    p_specificity: float = math.nan
+    range_sensitivity: float = math.nan
+    range_specificity: float = math.nan
+    homogeneous: bool | None = None
+    flags: tuple[str, ...] = ()
+    status: Status = "ok"
+    reason: str = ""
+
+
+def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float = 0.95) -> JudgeErrors:
+    """Whether the judge errs alike for every respondent, as any pooled correction of its scores assumes.
+
+    A judge that is lenient with one model's style shifts that model's rank. Sensitivity (of answers that people label
+    1, the share the judge labels 1) and specificity are compared over respondents with the likelihood ratio
+
+        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
+
+    Parameters
+    ----------
+    automatic, human
+        (respondents, items): binary labels; NaN where there is none (the pair is left out).
+
+    Returns
+    -------
+    JudgeErrors
+        `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a test
+        rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
+        rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
+
+    Notes
+    -----
+    Items that all respondents share make the test cautious. Two-way clustering: Cameron, A. C., Gelbach, J. B. and
+    Miller, D. L. (2011). Journal of Business and Economic Statistics, 29, 238-249.
+
+    Examples
+    --------
+    >>> human = np.tile([1.0, 0.0], (2, 50))
+    >>> judge = human.copy()
+    >>> judge[0, :60] = 1 - judge[0, :60]
+    >>> found = judge_errors(judge, human)
+    >>> found.homogeneous, round(found.range_sensitivity, 2), found.flags
+    (False, 0.6, ('JUDGE_DIF',))
+    """
+    a, h = score_pair(automatic, human)
+    both = np.isfinite(a) & np.isfinite(h)
+    none = Coefficient.absent
+    if not both.any():
+        reason = "no item has both labels"
+        empty = none("insufficient", reason)
+        return JudgeErrors(table_agreement(0, 0, 0, 0), (), empty, empty, status="insufficient", reason=reason)
+    if not (np.isin(a[both], (0, 1)).all() and np.isin(h[both], (0, 1)).all()):
+        reason = "the labels are not 0 or 1"
+        empty = none("not_applicable", reason)
+        return JudgeErrors(table_agreement(0, 0, 0, 0), (), empty, empty, status="not_applicable", reason=reason)
+    yes, true = both & (a == 1), both & (h == 1)
+    cells = np.stack([yes & true, yes & ~true, both & ~yes & true, both & ~yes & ~true]).sum(axis=2)
+    per = tuple(table_agreement(*(int(v) for v in column)) for column in cells.T)
+    tests = [_homogeneity(cells[0], cells[2]), _homogeneity(cells[3], cells[1])]
+    p = benjamini_hochberg([t[0] for t in tests])
+    known = np.isfinite(p)
+    rejected = bool((p[known] <= 1 - level).any())
+    flags = (("JUDGE_DIF",) if rejected else ()) + (("SPARSE",) if any(t[2] for t in tests) else ())
+    return JudgeErrors(
+        table_agreement(*(int(v) for v in cells.sum(axis=1))),
+        per,
+        _two_way(yes & true, true, level),
+        _two_way(both & ~yes & ~true, both & ~true, level),
+        float(p[0]),
+        float(p[1]),
+        tests[0][1],
+        tests[1][1],
+        not rejected if known.any() else None,
+        flags,
+    )
+
+
+def _homogeneity(hits: npt.NDArray[np.int64], misses: npt.NDArray[np.int64]) -> tuple[float, float, bool]:
+    """P-value of equal shares, their range, and whether some expected count is small."""
+    table = np.stack([hits, misses]).astype(np.float64)
+    table = table[:, table.sum(axis=0) > 0]
+    k = table.shape[1]
+    if k < 2:
+        return math.nan, math.nan, False
+    shares = table[0] / table.sum(axis=0)
+    spread = float(np.ptp(shares))
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    if (table.sum(axis=1) == 0).any():
+        return 1.0, spread, False
+    from scipy.special import xlogy
+    from scipy.stats import chi2
+
+    g = 2 * float((xlogy(table, table) - xlogy(table, expected)).sum())
+    return float(chi2.sf(max(0.0, g), k - 1)), spread, bool(expected.min() < 5)
+
+
+def _two_way(hit: npt.NDArray[np.bool_], base: npt.NDArray[np.bool_], level: float) -> Coefficient:
+    """A pooled share with a standard error clustered by respondent and by item."""
+    total = int(base.sum())
+    if total == 0:
+        return Coefficient.absent("degenerate", "no item carries this human label", base.shape[0])
+    value = int(hit.sum()) / total
+    residual: Floats = np.where(base, hit - value, 0.0)
+    m, n = base.shape
+    parts = [
+        k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0 for axis, k in ((1, m), (0, n))
+    ]
+    variance = max(parts[0] + parts[1] - float((residual**2).sum()), *parts) / total**2
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + level / 2)) * math.sqrt(variance)
+    low, high = max(0.0, value - half), min(1.0, value + half)
+    if variance == 0:
+        # a share of 0 or 1: the error bar of a normal interval would be 0
+        z2 = float(ndtri(0.5 + level / 2)) ** 2
+        edge = z2 / (total + z2)
+        low, high = (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
+    return Coefficient(value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance))

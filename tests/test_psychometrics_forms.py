@@ -1,0 +1,312 @@
+"""Parallel-forms coefficients against published values, other libraries and simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from hqm import psychometrics as psy
+
+# arXiv 2406.17115, Table 2: accuracy and yes rate on POPE and on its parallel form (a third / two thirds true yes) of
+# MiniGPT4-LLaMA-2, Otter, MiniGPT4-Vicuna-7B, Qwen-VL
+POPE = {"accuracy": [0.461, 0.595, 0.622, 0.761], "yes": [0.783, 0.715, 0.251, 0.193]}
+POPE_P = {"accuracy": [0.538, 0.438, 0.398, 0.440], "yes": [0.706, 0.756, 0.217, 0.220]}
+# Table 3: CHAIR and OCH with the mean number of words, original and parallel form
+CHAIR = [[0.151, 0.037], [0.085, 0.031], [0.109, 0.044], [0.102, 0.128]]
+CHAIR_WORDS = [[104.66, 10.37], [80.53, 10.66], [56.44, 22.53], [47.15, 63.46]]
+OCH = [[0.525, 0.261], [0.470, 0.265], [0.470, 0.433], [0.493, 0.506]]
+OCH_WORDS = [[103.07, 10.29], [93.04, 10.85], [64.33, 25.91], [55.94, 63.69]]
+Z = stats.norm.ppf(0.975)
+
+
+def test_pope_and_its_parallel_form() -> None:
+    lean = psy.acquiescence(POPE["yes"], POPE_P["yes"])
+    assert [c.value for c in lean.respondents] == pytest.approx([0.2445, 0.2355, -0.2660, -0.2935], abs=1e-12)
+    excess = psy.yes_excess(POPE["yes"], 0.333)
+    assert [c.value for c in excess.respondents] == pytest.approx([0.450, 0.382, -0.082, -0.140], abs=1e-12)
+    balanced = psy.balanced_score(POPE["accuracy"], POPE_P["accuracy"])
+    assert balanced.scores == pytest.approx([0.4995, 0.5165, 0.5100, 0.6005], abs=1e-12)
+    # the models keep their rate of yes and ignore the negation: r of the yes rates .984, of the accuracies -.686
+    assert psy.pearson(POPE["yes"], POPE_P["yes"]).value == pytest.approx(0.984, abs=5e-4)
+    assert psy.pearson(POPE["accuracy"], POPE_P["accuracy"]).value == pytest.approx(-0.686, abs=1e-3)
+
+
+def test_signal_detection_of_pope() -> None:
+    found = psy.signal_detection_from_rates(0.461, 0.783, 0.333)
+    assert (found.hit_rate, found.false_alarm_rate) == pytest.approx((0.866, 0.741), abs=5e-4)
+    assert (found.d_prime.value, found.criterion.value) == pytest.approx((0.462, -0.878), abs=1e-3)
+    otter = psy.signal_detection_from_rates(0.438, 0.756, 0.667)
+    assert otter.balanced_accuracy.value == pytest.approx(0.334, abs=5e-4)
+
+
+def test_rates_and_counts_agree() -> None:
+    counts = psy.signal_detection(60, 20, 30, 90)
+    rates = psy.signal_detection_from_rates(150 / 200, 90 / 200, 80 / 200, 200)
+    assert rates.d_prime.value == pytest.approx(counts.d_prime.value, abs=1e-9)
+    assert rates.criterion.fixed is not None
+    assert psy.signal_detection_from_rates(150 / 200, 90 / 200, 0.4).d_prime.value == pytest.approx(
+        stats.norm.ppf(0.75) - stats.norm.ppf(0.25)
+    )
+    assert psy.signal_detection_from_rates(1.0, 0.5, 0.5).status == "degenerate"
+    assert psy.signal_detection_from_rates(1.0, 0.5, 0.5, 100).d_prime.value > 4
+    assert psy.signal_detection_from_rates(0.9, 0.9, 0.1).status == "not_applicable"
+    assert psy.signal_detection(5, 5, 0, 0).status == "insufficient"
+
+
+def test_a_shift_of_the_criterion_leaves_the_sensitivity() -> None:
+    """d' of 1 seen at three criteria, many items: the model's own invariance."""
+    for c in (-0.7, 0.0, 0.9):
+        h, f = stats.norm.sf(c - 0.5), stats.norm.sf(c + 0.5)
+        found = psy.signal_detection(h * 1e6, (1 - h) * 1e6, f * 1e6, (1 - f) * 1e6)
+        assert (found.d_prime.value, found.criterion.value) == pytest.approx((1, c), abs=1e-5)
+
+
+def test_the_interval_of_the_sensitivity_covers() -> None:
+    rng, hit = np.random.default_rng(0), 0
+    h, f = stats.norm.cdf(0.8), stats.norm.cdf(-0.4)
+    for _ in range(500):
+        a, b = rng.binomial(120, h), rng.binomial(120, f)
+        ends = psy.signal_detection(a, 120 - a, b, 120 - b).d_prime.fixed
+        assert ends is not None
+        hit += ends.low <= 1.2 <= ends.high
+    assert 0.92 <= hit / 500 <= 0.98
+
+
+def test_a_lean_in_answers_and_its_interval() -> None:
+    rng = np.random.default_rng(1)
+    yes = (rng.random((2, 3, 300)) < np.array([0.8, 0.5, 0.2])[:, None]).astype(float)
+    found = psy.acquiescence(yes[0], yes[1])
+    by_rates = psy.acquiescence(yes[0].mean(axis=1), yes[1].mean(axis=1))
+    assert [c.value for c in found.respondents] == pytest.approx([c.value for c in by_rates.respondents])
+    first = found.respondents[0].fixed
+    assert first is not None
+    error = ((yes[0, 0] + yes[1, 0]) / 2).std(ddof=1) / math.sqrt(300)
+    assert (first.low, first.high) == pytest.approx(
+        (found.respondents[0].value - Z * error, found.respondents[0].value + Z * error)
+    )
+    assert first.low <= 0.3 <= first.high
+    # two copies of every item in one cluster carry no more information
+    twice = psy.acquiescence(np.repeat(yes[0], 2, axis=1), np.repeat(yes[1], 2, axis=1), np.repeat(np.arange(300), 2))
+    assert twice.respondents[0].se == pytest.approx(error)
+    assert psy.acquiescence([1.2], [0.1]).mean.status == "not_applicable"
+
+
+def test_coherence_of_opposite_questions() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 2000)
+    sees, parrot, coin = np.array([truth, 1 - truth]), np.ones((2, 2000)), rng.integers(0, 2, (2, 2000))
+    found = psy.pair_coherence(np.stack([sees[0], parrot[0], coin[0]]), np.stack([sees[1], parrot[1], coin[1]]))
+    assert found.coherent[0].value == 1.0
+    assert found.coherent[1].value == 0.0
+    assert found.coherent[2].value == pytest.approx(0.5, abs=0.04)
+    assert found.chance[2] == pytest.approx(0.5, abs=0.01)
+    assert found.corrected[0] == 1.0
+    assert found.corrected[2] == pytest.approx(0.0, abs=0.08)
+    # the chance of a respondent who says yes with rate y on both forms: 2 y (1 - y)
+    y = np.array([[1.0] * 30 + [0.0] * 70])
+    assert psy.pair_coherence(y, y).chance[0] == pytest.approx(2 * 0.3 * 0.7)
+
+
+def test_the_balanced_score_is_an_icc_of_two() -> None:
+    import pandas as pd
+    import pingouin
+
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=10)
+    b = a + rng.normal(0.3, 0.5, 10)
+    long = pd.DataFrame({"t": [*range(10)] * 2, "r": [0] * 10 + [1] * 10, "s": [*a, *b]})
+    table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")["ICC"]
+    found = psy.balanced_score(a, b).reliability
+    assert found.value == pytest.approx(float(table["ICC(A,k)"]), abs=1e-9)
+    assert found.low < found.value < found.high
+
+
+# -- heterogeneity of the shift
+
+
+def test_cochrans_q_against_a_loop_and_statsmodels() -> None:
+    from statsmodels.stats.meta_analysis import combine_effects
+
+    rng = np.random.default_rng(4)
+    effects, variances = rng.normal(size=9), rng.uniform(0.2, 2, 9)
+    rival = combine_effects(effects, variances)
+    found = psy.shift_heterogeneity_of_scores(effects, variances)
+    assert found.test.statistic == pytest.approx(rival.q)
+    assert found.i2 == pytest.approx(max(0.0, rival.i2))
+    assert found.shift.value == pytest.approx(rival.mean_effect_fe)
+    assert found.shift.se == pytest.approx(rival.sd_eff_w_fe)
+    assert found.deviation**2 == pytest.approx(max(0.0, effects.var(ddof=1) - variances.mean()), abs=1e-12)
+
+
+def test_the_size_and_power_of_the_heterogeneity_test() -> None:
+    """A common shift is not called a difference; a form effect that differs by .03 is (catalogue: .034 and .99)."""
+    rng = np.random.default_rng(5)
+    p = 1 / (1 + np.exp(-(rng.normal(size=(20, 1)) + 1.4 * rng.normal(size=(20, 1000)))))
+    size = power = 0
+    for _ in range(120):
+        common = np.clip(p - 0.05, 0, 1)
+        different = np.clip(p + rng.normal(0, 0.03, (20, 1)), 0, 1)
+        a, b, c = ((rng.random(p.shape) < q).astype(float) for q in (p, common, different))
+        size += psy.shift_heterogeneity(a, b).test.p < 0.05
+        power += psy.shift_heterogeneity(a, c).test.p < 0.05
+    assert size / 120 <= 0.11
+    assert power / 120 >= 0.9
+
+
+def test_heterogeneity_with_clusters_and_gaps() -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(0, 2, (2, 4, 60)).astype(float)
+    a[0, :7] = np.nan
+    clusters = np.arange(60) // 4
+    found = psy.shift_heterogeneity(a, b, clusters)
+    for m in range(4):
+        d, labels = (a - b)[m], clusters
+        keep = np.isfinite(d)
+        d, labels = d[keep], labels[keep]
+        used = sorted(set(labels.tolist()))
+        residuals = [float((d[labels == c] - d.mean()).sum()) for c in used]
+        variance = len(used) / (len(used) - 1) * sum(r * r for r in residuals) / len(d) ** 2
+        assert found.shifts[m] == pytest.approx(d.mean())
+        assert found.errors[m] == pytest.approx(math.sqrt(variance))
+
+
+def test_the_correlation_of_forms_without_the_seeds() -> None:
+    """Known truth: forms correlate .9, seeds take a quarter of the variance of each."""
+    rng = np.random.default_rng(7)
+    true = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=20_000)
+    a, b = (true + rng.normal(0, math.sqrt(1 / 3), true.shape)).T
+    noise = np.full(20_000, 1 / 3)
+    found = psy.form_reliability(a, b, noise, noise, np.random.default_rng(0), n_bootstrap=50)
+    assert found.true.value == pytest.approx(0.9, abs=0.01)
+    assert found.attenuation == pytest.approx(0.75, abs=0.01)
+    assert found.observed.value == pytest.approx(found.true.value * found.attenuation, abs=1e-12)
+    above = psy.form_reliability([1, 2, 3, 4], [1, 2, 3, 4.1], [0.2] * 4, [0.2] * 4, np.random.default_rng(0))
+    assert above.true.value == 1.0
+    assert above.true.raw > 1
+    assert above.true.flags == ("ABOVE_ONE",)
+    noisy = psy.form_reliability([1, 2, 3, 4], [1, 2, 4, 3], [9] * 4, [9] * 4, np.random.default_rng(0))
+    assert noisy.true.status == "degenerate"
+
+
+# -- positions
+
+
+def test_positions_against_scipy() -> None:
+    counts = [30, 45, 61, 24]
+    found, rival = psy.position_bias(counts), stats.chisquare(counts)
+    assert (found.test.statistic, found.test.p) == pytest.approx((rival.statistic, rival.pvalue))
+    assert found.cramer_v == pytest.approx(math.sqrt(rival.statistic / (160 * 3)))
+    assert psy.position_bias([100, 0, 0, 0]).cramer_v == pytest.approx(1.0)
+    uneven = psy.position_bias([70, 30], [0.7, 0.3])
+    assert uneven.test.p == 1.0
+    assert psy.position_bias([0, 100], [0.7, 0.3]).cramer_v == pytest.approx(1.0)
+    assert psy.position_bias([3, 2, 1]).test.status == "insufficient"
+
+
+def test_recall_by_position_against_a_loop() -> None:
+    rng = np.random.default_rng(8)
+    truth, choice = rng.integers(0, 4, 200), rng.integers(0, 4, 200).astype(float)
+    choice[:5] = np.nan
+    recall = [np.mean(choice[truth == p] == p) for p in range(4)]
+    assert psy.recall_deviation(choice, truth, 4).value == pytest.approx(np.std(recall))
+
+
+def test_a_guess_does_not_survive_every_rotation() -> None:
+    rng = np.random.default_rng(9)
+    found = psy.circular_accuracy((rng.random((4, 1, 4000)) < 0.25).astype(float))
+    assert found.single[0] == pytest.approx(0.25, abs=0.02)
+    assert found.circular[0].value == pytest.approx(0.25**4, abs=0.004)
+
+
+# -- style and spread
+
+
+def test_length_and_hallucinations_of_the_hqm_paper() -> None:
+    chair, och = psy.length_elasticity(CHAIR, CHAIR_WORDS), psy.length_elasticity(OCH, OCH_WORDS)
+    assert (chair.elasticity.value, chair.correlation.value) == pytest.approx((0.558, 0.946), abs=5e-4)
+    assert (och.elasticity.value, och.correlation.value) == pytest.approx((0.301, 0.943), abs=6e-4)
+    # with two forms: the regression of log ratios on log ratios
+    ratios = np.diff(np.log(CHAIR), axis=1).ravel(), np.diff(np.log(CHAIR_WORDS), axis=1).ravel()
+    line = stats.linregress(ratios[1], ratios[0])
+    assert (chair.elasticity.value, chair.elasticity.se) == pytest.approx((line.slope, line.stderr))
+
+
+def test_the_elasticity_against_dummy_regression() -> None:
+    import pandas as pd
+    from statsmodels.formula.api import ols
+
+    rng = np.random.default_rng(10)
+    words = np.exp(rng.normal(4, 0.5, (6, 3)))
+    scores = np.exp(rng.normal(size=(6, 1)) + 0.4 * np.log(words) + rng.normal(0, 0.1, (6, 3)))
+    scores[2, 1] = np.nan
+    table = pd.DataFrame(
+        {"y": np.log(scores).ravel(), "x": np.log(words).ravel(), "m": np.repeat(range(6), 3), "f": [*range(3)] * 6}
+    ).dropna()
+    for formula, found in (
+        ("y ~ x + C(m) + C(f)", psy.length_elasticity(scores, words).elasticity),
+        ("y ~ x + C(m)", psy.length_elasticity(scores, words).within),
+    ):
+        fit = ols(formula, table).fit()
+        ends = fit.conf_int().loc["x"]
+        assert (found.value, found.se) == pytest.approx((fit.params["x"], fit.bse["x"]))
+        assert (found.low, found.high) == pytest.approx((ends[0], ends[1]))
+    same = psy.length_elasticity(scores, np.broadcast_to([[10.0, 20.0, 30.0]], (6, 3)))
+    assert same.elasticity.status == "degenerate"
+    assert same.within.status == "ok"
+
+
+def test_the_length_shift_against_scipy() -> None:
+    a, b = np.array(CHAIR_WORDS).T
+    rival = stats.ttest_rel(np.log(b), np.log(a)).confidence_interval()
+    found = psy.length_shift(a, b)
+    assert (found.low, found.high) == pytest.approx((rival.low, rival.high))
+    assert psy.length_shift([0, 5], [3, 5]).n == 1
+
+
+def test_the_spread_over_forms_against_loops() -> None:
+    rng = np.random.default_rng(11)
+    x = rng.integers(0, 2, (4, 3, 50)).astype(float)
+    x[1, 0, :3] = np.nan
+    for m, found in enumerate(psy.item_sensitivity(x)):
+        usable = [i for i in range(50) if np.isfinite(x[:, m, i]).all()]
+        moved = [np.mean([abs(x[p, m, i] - x[q, m, i]) for p in range(4) for q in range(p)]) for i in usable]
+        assert found.value == pytest.approx(np.mean(moved))
+        assert found.se == pytest.approx(np.std(moved, ddof=1) / math.sqrt(len(moved)))
+    scores = rng.random((5, 4))
+    spread = psy.form_spread(scores)
+    assert spread.spread == pytest.approx(np.ptp(scores, axis=1))
+    assert spread.saturation == pytest.approx(1 - (scores.max(axis=1) - scores.mean(axis=1)))
+    assert spread.worst == max(spread.spread)
+
+
+def test_wilson_is_the_interval_of_overall_agreement() -> None:
+    found = psy.specific_agreement([1] * 95 + [0] * 5, [1] * 90 + [0] * 5 + [1] * 5).observed.fixed
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx(proportion_confint(90, 100, method="wilson"))
+
+
+answers = arrays(float, (2, 5, 12), elements=st.integers(0, 1))
+
+
+@given(answers, st.permutations(range(12)), st.permutations(range(5)))
+@settings(max_examples=40, deadline=None)
+def test_order_and_direction_do_not_matter(x: np.ndarray, items: list[int], people: list[int]) -> None:
+    y = x[:, people][:, :, items]
+    one, other = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
+    swapped = psy.shift_heterogeneity(x[1], x[0])
+    assert one.test.status == other.test.status == swapped.test.status
+    if one.test.status == "ok":
+        assert other.test.statistic == pytest.approx(one.test.statistic)
+        assert swapped.test.statistic == pytest.approx(one.test.statistic)
+        assert swapped.shift.value == pytest.approx(-one.shift.value, abs=1e-12)
+    assert psy.acquiescence(*y).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
+    assert psy.acquiescence(x[1], x[0]).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
+    assert psy.pair_coherence(*y).mean.value == pytest.approx(psy.pair_coherence(*x).mean.value, abs=1e-12)
+    assert sum(c.value for c in psy.item_sensitivity(y)) == pytest.approx(
+        sum(c.value for c in psy.item_sensitivity(x)), abs=1e-12
+    )

@@ -1,0 +1,232 @@
+"""Judge noise and agreement of verdicts against published values, other libraries and loops."""
+
+import math
+from itertools import combinations
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from hqm import psychometrics as psy
+
+nan = math.nan
+# Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: four observers, twelve units
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+    [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+]
+SCALES = ("nominal", "ordinal", "interval", "ratio")
+Z = stats.norm.ppf(0.975)
+
+
+def test_krippendorffs_example() -> None:
+    assert psy.krippendorff_alpha(OBSERVERS).value == pytest.approx(904 / 1216, abs=1e-12)
+    for scale, printed in zip(SCALES, (0.743, 0.815, 0.849, 0.797), strict=True):
+        assert psy.krippendorff_alpha(OBSERVERS, scale).value == pytest.approx(printed, abs=5e-4)
+
+
+@given(arrays(float, (3, 9), elements=st.integers(0, 4)), arrays(bool, (3, 9)), st.sampled_from(SCALES))
+@settings(max_examples=80, deadline=None)
+def test_alpha_against_the_krippendorff_package(x: np.ndarray, missing: np.ndarray, scale: str) -> None:
+    x = np.where(missing & (np.arange(9) % 3 == 0), nan, x)
+    found = psy.krippendorff_alpha(x, scale)
+    if found.status != "ok":
+        return
+    assert found.value == pytest.approx(krippendorff.alpha(x, level_of_measurement=scale), abs=1e-9)
+    order = np.random.default_rng(0).permutation(9)
+    again = psy.krippendorff_alpha(x[::-1][:, order], scale)
+    assert again.value == pytest.approx(found.value, abs=1e-12)
+    if found.fixed is not None:
+        assert found.fixed.low <= found.value <= found.fixed.high
+
+
+def test_the_interval_of_alpha_is_a_jackknife_over_units() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 40)
+    x = np.where(rng.random((3, 40)) < 0.7, truth, rng.integers(0, 3, (3, 40))).astype(float)
+    found = psy.krippendorff_alpha(x)
+    left = np.array([psy.krippendorff_alpha(np.delete(x, u, axis=1)).value for u in range(40)])
+    assert found.se == pytest.approx(math.sqrt(39 / 40 * ((left - left.mean()) ** 2).sum()))
+
+
+def test_gwets_example() -> None:
+    """irrCAC: gwet.ac1.raw(cac.raw4raters) prints AC1 .77544, SE .14295, 95 % interval (.461, 1)."""
+    found = psy.gwet_ac1(OBSERVERS)
+    assert (found.value, found.se) == pytest.approx((0.77544, 0.14295), abs=5e-6)
+    assert found.fixed is not None
+    assert (found.fixed.low, found.fixed.high) == pytest.approx((0.461, 1.0), abs=5e-4)
+
+
+def test_the_table_of_the_prevalence_paradox() -> None:
+    """90/5/5/0: agreement .90, kappa -.0526, AC1 .8895, positive agreement .947, negative 0."""
+    first, second = [1] * 95 + [0] * 5, [1] * 90 + [0] * 5 + [1] * 5
+    specific = psy.specific_agreement(first, second)
+    assert specific.table == (90, 5, 5, 0)
+    assert (specific.observed.value, specific.negative.value) == (0.90, 0.0)
+    assert specific.positive.value == pytest.approx(0.947, abs=5e-4)
+    assert psy.cohen_kappa(first, second).value == pytest.approx(-0.0526, abs=5e-5)
+    assert psy.gwet_ac1([first, second]).value == pytest.approx(0.8895, abs=5e-5)
+    assert psy.flip_rate([first, second]).value == pytest.approx(0.10)
+
+
+def test_kappa_against_statsmodels() -> None:
+    rng = np.random.default_rng(1)
+    for q in (2, 3, 5):
+        x = rng.integers(0, q, 120)
+        y = np.where(rng.random(120) < 0.6, x, rng.integers(0, q, 120))
+        table = np.zeros((q, q))
+        np.add.at(table, (x, y), 1)
+        rival = cohens_kappa(table)
+        found = psy.cohen_kappa(x, y)
+        assert (found.value, found.se) == pytest.approx((rival.kappa, rival.std_kappa), rel=1e-9)
+        assert found.fixed is not None
+        assert (found.fixed.low, found.fixed.high) == pytest.approx((rival.kappa_low, rival.kappa_upp), abs=1e-9)
+        assert psy.cohen_kappa(y, x).value == pytest.approx(found.value)
+
+
+def test_kappa_agrees_with_the_one_per_respondent() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(0, 2, (2, 1, 50)).astype(float)
+    assert psy.item_agreement(x, y).kappa[0] == pytest.approx(psy.cohen_kappa(x[0], y[0]).value)
+
+
+def test_specific_agreement_and_its_jackknife_against_loops() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, 60).astype(float)
+    y = np.where(rng.random(60) < 0.8, x, 1 - x)
+
+    def positive(a: np.ndarray, b: np.ndarray) -> float:
+        return float(2 * (a * b).sum() / (a.sum() + b.sum()))
+
+    found = psy.specific_agreement(x, y)
+    left = np.array([positive(np.delete(x, i), np.delete(y, i)) for i in range(60)])
+    assert found.positive.value == pytest.approx(positive(x, y))
+    assert found.negative.value == pytest.approx(positive(1 - x, 1 - y))
+    assert found.positive.se == pytest.approx(math.sqrt(59 / 60 * ((left - left.mean()) ** 2).sum()))
+    assert psy.specific_agreement([1, 1, 1], [1, 1, 1]).negative.status == "degenerate"
+    assert psy.specific_agreement([1, 2, 1], [1, 1, 1]).observed.status == "not_applicable"
+
+
+def test_the_flip_rate_against_pairs() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 3, (4, 30)).astype(float)
+    x[0, :4] = nan
+    x[1:, 5] = nan
+    per_item = []
+    for column in x.T:
+        known = column[np.isfinite(column)]
+        if len(known) > 1:
+            per_item.append(np.mean([a != b for a, b in combinations(known, 2)]))
+    found = psy.flip_rate(x)
+    assert found.value == pytest.approx(np.mean(per_item))
+    assert found.n == 29
+    assert found.se == pytest.approx(np.std(per_item, ddof=1) / math.sqrt(29))
+
+
+def test_a_panel_against_simulation() -> None:
+    rng = np.random.default_rng(5)
+    g = rng.beta(2, 1, 12)
+    panels = rng.random((20_000, 2, 5, 12)) < g
+    majority = panels.sum(axis=2) > 2
+    assert psy.majority_flip(g, 5).value == pytest.approx((majority[:, 0] != majority[:, 1]).mean(), abs=0.005)
+    assert psy.majority_flip(g, 1).value == pytest.approx((2 * g * (1 - g)).mean())
+    assert psy.majority_flip(g, 2).status == "not_applicable"
+
+
+# -- the judge's share
+
+
+def test_the_share_from_the_hqm_papers_correlations() -> None:
+    """arXiv 2406.17115: rejudged .8962 and .8817, rerun .8784 and .8728 (MMHal, GAVIE)."""
+    mmhal = psy.judge_share_from_correlations(0.8962, 0.8784, 20)
+    assert mmhal.value == pytest.approx(0.8536, abs=5e-5)
+    assert (mmhal.low, mmhal.high) == pytest.approx((0.34, 2.16), abs=5e-3)
+    assert (mmhal.low / mmhal.value, mmhal.high / mmhal.value) == pytest.approx((0.396, 2.526), abs=5e-4)
+    assert psy.judge_share_from_correlations(0.8817, 0.8728, 20).value == pytest.approx(0.9300, abs=5e-5)
+    assert psy.judge_share_from_correlations(0.9, 1.0, 20).status == "not_informative"
+    assert psy.judge_share_from_correlations(nan, 0.9, 20).status == "not_applicable"
+
+
+def noisy(rng: np.random.Generator, items: int, respondents: int = 6) -> tuple[np.ndarray, np.ndarray, float]:
+    """Rejudged and rerun verdicts with the true share of the judge's noise."""
+    quality = rng.beta(2, 2, (respondents, items))
+
+    def response() -> np.ndarray:
+        # the pass probability of a sampled response scatters around the item's quality
+        return np.clip(quality + rng.uniform(-0.25, 0.25, quality.shape), 0, 1)
+
+    def judged(g: np.ndarray) -> np.ndarray:
+        return (rng.random(g.shape) < g).astype(float)
+
+    g = response()
+    rejudged, rerun = np.stack([judged(g), judged(g)]), np.stack([judged(response()), judged(response())])
+    many = np.stack([response() for _ in range(200)])
+    judge = (many * (1 - many)).mean()
+    return rejudged, rerun, float(judge / (judge + many.var(axis=0, ddof=1).mean()))
+
+
+def test_the_share_is_right_on_average_and_its_interval_covers() -> None:
+    rng = np.random.default_rng(6)
+    values, truths, hits = [], [], 0
+    for _ in range(120):
+        rejudged, rerun, truth = noisy(rng, 150)
+        share = psy.judge_share(rejudged, rerun).share
+        assert share.fixed is not None
+        values.append(share.value)
+        truths.append(truth)
+        hits += share.fixed.low <= truth <= share.fixed.high
+    assert np.mean(values) == pytest.approx(np.mean(truths), abs=0.03)
+    assert hits / 120 >= 0.89
+
+
+def test_the_jackknife_of_the_share_against_brute_force() -> None:
+    rng = np.random.default_rng(7)
+    rejudged, rerun, _ = noisy(rng, 60)
+    rejudged[0, 1, :4] = nan
+    clusters = np.arange(60) // 2
+    found = psy.judge_share(rejudged, rerun, clusters)
+
+    def log_share(keep: np.ndarray) -> float:
+        total = []
+        for x in (rejudged, rerun):
+            whole = 0.0
+            for m in range(6):
+                usable = [i for i in np.flatnonzero(keep) if np.isfinite(rejudged[:, m, i]).all()]
+                for c in {int(clusters[i]) for i in usable}:
+                    sums = [sum(x[k, m, i] for i in usable if clusters[i] == c) for k in (0, 1)]
+                    whole += (sums[0] - sums[1]) ** 2 / 2 / len(usable) ** 2
+            total.append(whole)
+        return math.log(total[0] / total[1])
+
+    assert math.log(found.share.value) == pytest.approx(log_share(np.ones(60, dtype=bool)), abs=1e-10)
+    left = np.array([log_share(clusters != c) for c in range(30)])
+    half = Z * math.sqrt(29 / 30 * ((left - left.mean()) ** 2).sum())
+    assert found.share.fixed is not None
+    assert math.log(found.share.fixed.high / found.share.value) == pytest.approx(half, rel=1e-9)
+    assert found.response == pytest.approx(found.total - found.judge)
+    assert found.n_items == (60, 56, 60, 60, 60, 60)
+
+
+def test_more_judge_noise_than_noise_is_kept_and_flagged() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 2, (2, 3, 40)).astype(float)
+    still = np.stack([x[0], x[0]])
+    still[1, :, 0] = 1 - still[1, :, 0]
+    found = psy.judge_share(x, still)
+    assert found.share.value > 1
+    assert found.share.flags == ("NEGATIVE_COMPONENT",)
+    assert (found.response < 0).all()
+
+
+def test_averaging_verdicts_takes_out_the_judges_part() -> None:
+    """By the law of total variance: share s of the noise falls to s / J."""
+    for s, judges in ((0.3, 2), (0.85, 5)):
+        assert psy.averaged_judge_share(s, judges).value == pytest.approx((s / judges) / (s / judges + 1 - s))
+    assert psy.averaged_judge_share(1.2, 2).status == "not_applicable"

@@ -1,0 +1,507 @@
+"""VALOR on real data: golden records, oddities, and the release's four steps against a rival."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm import Item, Response, Verdict
+from hqm.judges.replies import played_back
+from hqm.scores import MatrixBuilder
+from hqm.scoring import score_file
+
+pytestmark = pytest.mark.data
+PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
+FOUR = ("faithfulness_s", "faithfulness", "coverage_s", "coverage")
+
+
+def load(data: Path, **settings: Any) -> Any:
+    return hqm.load("valor", data=data, **settings)
+
+
+def judge(benchmark: Any, item: Item, extracted: object, matched: object, caption: str = "A caption.") -> Verdict:
+    texts = [made if isinstance(made, str) else json.dumps(made) for made in (extracted, matched)]
+    ask = played_back({"extractor": texts[:1], "matcher": texts[1:]})
+    return asyncio.run(benchmark.judge(item, Response(caption), ask))
+
+
+def totals(benchmark: Any, verdicts: dict[str, Verdict]) -> dict[str, float]:
+    builder = MatrixBuilder(hqm.Cell(), benchmark.original, lambda item, _: verdicts[item.id], benchmark.subsets)
+    builder.add("model", [Response("x" * 300) if i.id in verdicts else None for i in benchmark.original.items])
+    matrix = builder.build()
+    return {metric.name: float(matrix.score(metric)[0]) for metric in benchmark.metrics}
+
+
+# --- items ---
+
+
+def test_valor_count_first_tenth_last(data: Path) -> None:
+    items = load(data).original.items
+    assert Counter(i.part for i in items) == dict(zip(PARTS, (50, 27, 35, 50, 40), strict=True))
+    assert Counter(i.type for i in items) == {"existence": 50, "attribute": 62, "relation": 50, "comparison": 40}
+    assert [i.id for i in (items[0], items[9], items[-1])] == ["object_existence/2399941", "object_existence/2369603", "relation_comparative/2337831"]  # fmt: skip
+    assert items[0].target[:3] == ["plate", "liquid", "onion"]
+    assert items[-1].prompt == "Rank the size of all the objects in the image in detail, from large to small."
+    firsts = {part: next(i for i in items if i.part == part) for part in PARTS}
+    assert firsts["attribute_object"].image == "pexels-pixabay-209339.jpg"
+    assert firsts["attribute_people"].target["1"]["object"] == "(black, jacket), (pink, pants), (brown, shoes), (green, hat)"  # fmt: skip
+    assert firsts["relation_positional"].target["1"] == ["a vase of flower is on top of the table"]
+    # the file begins with a blank
+    assert firsts["relation_positional"].prompt.startswith("Describe the relationship")
+    assert len({i.image for i in items}) == 162
+
+
+def test_valor_oddities(data: Path) -> None:
+    benchmark = load(data)
+    found = {f.name: f for f in benchmark.check(benchmark.original)}
+    # counted from the files by the authors of the facts this project is built on
+    assert found["repeated-object"].sentence.startswith("1072 objects are listed, 778 ")
+    assert found["lost-pairs"].sentence.startswith("the released scorer drops 165 of the 433 annotated pairs")
+    assert found["misspelt-key"].count == 1
+    assert found["filtered-object"].count == 7
+    assert found["alternatives"].count == 31
+    assert found["shared-pictures"].count == 37
+
+
+def test_valor_parallel_instructions(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    benchmark = load(data)
+    parallel = benchmark.parallel(benchmark.original)
+    assert len(parallel) == 202
+    before = {i.part: i.prompt for i in benchmark.original.items}
+    after = {i.part: i.prompt for i in parallel.items}
+    order = {"relation_comparative": ("largest", "smallest"), "attribute_people": ("left", "right"), "attribute_object": ("left", "right", "top", "bottom")}  # fmt: skip
+    for part, words in order.items():
+        places = [after[part].index(word) for word in words]
+        assert places == sorted(places), "the order that is asked for stays"
+    with capsys.disabled():
+        print()
+        for item in random.Random(3).sample(parallel.items, 20):
+            print(f"  {before[item.part]} -> {item.prompt}")
+
+
+# --- scoring: the release's steps, written anew ---
+
+
+def rival_people(
+    truth: dict[str, Any], generated: dict[str, Any], matched: dict[str, Any]
+) -> tuple[int, int, int, int]:
+    gt, ge = [], []
+    for person in truth.values():
+        cut = [part.strip() for part in person["object"].split("),")]
+        gt += [part + ")" for part in cut if not part.endswith(")")]
+    for person in generated.values():
+        if person.get("object"):
+            ge += [part.strip() for part in person["object"].split("),")]
+    pool, numbers = gt[:], []
+    for key in ("matched_att_obj", "broader_concept"):
+        counted = 0
+        for entry in matched[key].values():
+            if entry.get("object") is not None:
+                taken = []
+                for theirs in entry["object"].values():
+                    if theirs in pool:
+                        pool.remove(theirs)
+                        taken.append(theirs)
+                if entry.get("person") is not None and taken:
+                    counted += 1
+        numbers.append(counted)
+    return len(ge), sum(numbers), len(gt), numbers[0]
+
+
+def rival_objects(
+    truth: dict[str, str], generated: dict[str, str], matched: dict[str, Any]
+) -> tuple[int, int, int, int]:
+    pool = []
+    flat = [part.strip() for text in truth.values() for part in text.split("),")]
+    for n, part in enumerate(flat):
+        pool.append(part + ")" if n % 2 == 0 and not part.endswith(")") else part)
+    hits, broad = 0, 0
+    for entry in matched["matched_att_obj"].values():
+        first = (list(entry.values()) or [None])[0]
+        if first in pool:
+            pool.remove(first)
+            hits += 1
+    for entry in matched["broader_concept"].values():
+        first = (list(entry.values()) or [None])[0]
+        if first in pool and "unspecified" not in str(entry):
+            pool.remove(first)
+            broad += 1
+    return len(generated), hits + broad, len(truth), hits
+
+
+FAKE = {"scene", "group", "blue", "game", "mother", "picture", "side", "top"}
+VERBS = {"holding", "through", "has"}
+
+
+def rival_words(part: str, truth: Any, extracted: dict[str, Any], matched: dict[str, Any]) -> tuple[int, int, int, int]:
+    drop = FAKE if part == "object_existence" else VERBS
+    key = "objects" if part == "object_existence" else "relations"
+    said = [text for text in extracted[key] if not drop & set(text.split())]
+    hits = list(matched["matched_objects" if part == "object_existence" else "matched_relations"].values())
+    return len(said), len(hits) + len(matched["broader_concept"]), len(set(truth)), len(set(hits))
+
+
+def rising(ranks: list[int]) -> list[int]:
+    runs = [[rank] for rank in ranks]
+    for i in range(len(ranks)):
+        for j in range(i):
+            if ranks[j] < ranks[i] and len(runs[j]) + 1 > len(runs[i]):
+                runs[i] = [*runs[j], ranks[i]]
+    return max(runs, key=len) if runs else []
+
+
+def rival_ranks(
+    truth: dict[str, str], generated: Any, matched: dict[str, Any]
+) -> tuple[int, int, int, int, bool, bool]:
+    if generated == "":
+        return 0, 0, len(set(truth.values())), 0, True, False
+    place = {name: int(rank) for rank, name in truth.items()}
+    broad = {}
+    for word, name in matched["broader_concept"].items():
+        broad[word] = (
+            name if name in place else next(p.strip() for p in reversed(name.split("/")) if p.strip() in place)
+        )
+    both = broad | matched["matched_objects"]
+    run = rising([place[both[word]] for word in generated.values() if word in both])
+    off = len({place[name] for name in broad.values()} - set(run))
+    n, there = len(generated), len(set(truth.values()))
+    return n, len(run) - off, there, len(set(run)) - off, len(run) - off == n, len(set(run)) == there
+
+
+def rival_prints(rows: list[tuple[Any, ...]]) -> str:
+    """The line of four numbers that the release prints."""
+    n = len(rows)
+    ge, faithful, gt, covered = (sum(row[k] for row in rows) for k in range(4))
+    all_faithful = sum(row[4] if len(row) > 4 else row[1] == row[0] for row in rows)
+    all_covered = sum(row[5] if len(row) > 4 else row[3] == row[2] for row in rows)
+    return "\t".join(f"{x * 100:0.1f}" for x in (all_faithful / n, faithful / ge, all_covered / n, covered / gt))
+
+
+def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
+    """Random replies of extractor and matcher for an item, and what the release would count."""
+    truth = item.target
+    if item.part == "object_existence":
+        said = rng.choices(
+            [*truth, "unicorn", "scene", "blue hat", "surroundings", "left", "group of men"], k=rng.randint(1, 12)
+        )
+        real = [word for word in said if word in truth]
+        matched = {"matched_objects": {w: rng.choice([w, rng.choice(truth)]) for w in real if rng.random() < 0.8}}
+        matched["broader_concept"] = {w: rng.choice(truth) for w in said if rng.random() < 0.2}
+        extracted: Any = {"objects": said}
+        return extracted, matched, rival_words(item.part, truth, extracted, matched)
+    if item.part == "relation_positional":
+        facts = [text for texts in truth.values() for text in texts]
+        said = rng.choices([*facts, "the cow is near the sky", "the man is holding the cup"], k=rng.randint(0, 12))
+        matched = {"matched_relations": {w: rng.choice([w, *facts]) for w in said if rng.random() < 0.7}}
+        matched["broader_concept"] = {w: rng.choice(facts) for w in said if rng.random() < 0.2}
+        extracted = {"relations": said}
+        return extracted, matched, rival_words(item.part, truth, extracted, matched)
+    if item.part == "attribute_object":
+        pairs = [f"{p.strip(' ()')}" for text in truth.values() for p in text.split("),")]
+        pairs = [f"({p})" for p in pairs] + ["(unspecified, thing)", "(red, cow)"]
+        said = {str(n): rng.choice(pairs) for n in range(1, rng.randint(2, 12))}
+        extracted = {"total_num_of_objects": "", "objects": said}
+        matched = {
+            "matched_att_obj": {
+                k: {v: rng.choice([v, rng.choice(pairs)])} for k, v in said.items() if rng.random() < 0.6
+            }
+        }
+        matched["matched_att_obj"] |= {"77": {}} if rng.random() < 0.2 else {}
+        matched["broader_concept"] = {k: {v: rng.choice(pairs)} for k, v in said.items() if rng.random() < 0.3}
+        return extracted, matched, rival_objects(truth, said, matched)
+    if item.part == "attribute_people":
+        pairs = [f"({p.strip(' ()')})" for person in truth.values() for p in person["object"].split("),")] + [
+            "(red, crown)"
+        ]
+        people = {
+            str(n): {"person": "man", "object": ", ".join(rng.choices(pairs, k=rng.randint(1, 4)))}
+            for n in range(1, rng.randint(2, 6))
+        }
+        people |= {"9": {"person": "dog", "action": "sits"}} if rng.random() < 0.3 else {}
+        extracted = {"clothes": people}
+        matched = {
+            key: {
+                n: {
+                    "person": {"man": "man"},
+                    "object": {p: rng.choice([p, rng.choice(pairs)]) for p in rng.choices(pairs, k=rng.randint(0, 3))},
+                }
+                for n in people
+                if rng.random() < 0.7
+            }
+            for key in ("matched_att_obj", "broader_concept")
+        }
+        if rng.random() < 0.2:
+            matched["matched_att_obj"]["5"] = {"object": {"(x, y)": pairs[0]}}
+        return extracted, matched, rival_people(truth, people, matched)
+    names = list(truth.values())
+    words = rng.sample([*(name.split(" /")[0] for name in names), "cow", "sky or so"], k=rng.randint(0, len(names)))
+    extracted = {str(n): word for n, word in enumerate(words, 1)}
+    matched = {"matched_objects": {w: rng.choice(names) for w in words if rng.random() < 0.6}}
+    matched["broader_concept"] = {
+        w: rng.choice([rng.choice(names), f"thing / {names[0]}" if "/" not in names[0] else names[0]])
+        for w in words
+        if rng.random() < 0.25
+    }
+    return extracted, matched, rival_ranks(truth, extracted, matched)  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("seed", range(4))
+def test_valor_prints_what_the_release_prints(data: Path, part: str, seed: int) -> None:
+    benchmark, rng = load(data), random.Random(f"{part} {seed}")
+    verdicts, rows = {}, []
+    for item in benchmark.original.only(part).items:
+        extracted, matched, row = invented(rng, item)
+        verdicts[item.id] = judge(benchmark, item, extracted, matched)
+        assert verdicts[item.id].scored, verdicts[item.id].reason
+        rows.append(row)
+    found = totals(benchmark, verdicts)
+    assert "\t".join(f"{found[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert found[f"{part}.faithfulness"] == sum(r[1] for r in rows) / sum(r[0] for r in rows)
+    assert found[f"{part}.coverage"] == sum(r[3] for r in rows) / sum(r[2] for r in rows)
+    assert found["faithfulness"] == found[f"{part}.faithfulness"], "only this subset was answered"
+    own = [r[1] / r[0] if r[0] else 0.0 for r in rows]
+    assert found[f"{part}.faithfulness_caption"] == pytest.approx(sum(own) / len(own), rel=1e-12)
+
+
+def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: Path) -> None:
+    """Every annotated feature generated and matched with itself: the paper's numbers are all 1."""
+    official, paper = load(data), load(data, scoring="paper")
+    replies: dict[str, tuple[Any, Any]] = {}
+    for item in paper.original.items:
+        truth = item.target
+        if item.part == "object_existence":
+            words = list(dict.fromkeys(truth))
+            made = ({"objects": words}, {"matched_objects": {w: w for w in words}, "broader_concept": {}})
+        elif item.part == "relation_positional":
+            facts = [texts[0] for texts in truth.values()]
+            made = ({"relations": facts}, {"matched_relations": {f: f for f in facts}, "broader_concept": {}})
+        elif item.part == "relation_comparative":
+            made = (truth, {"matched_objects": {name: name for name in truth.values()}, "broader_concept": {}})
+        elif item.part == "attribute_object":
+            pairs = {k: v.split("),")[0].rstrip(")") + ")" for k, v in truth.items()}
+            made = (
+                {"objects": pairs},
+                {"matched_att_obj": {k: {v: v} for k, v in pairs.items()}, "broader_concept": {}},
+            )
+        else:
+            clothes = {k: {"person": "x", "object": p["object"]} for k, p in truth.items()}
+            objects = {k: [f"{x.strip().rstrip(')')})" for x in p["object"].split("),")] for k, p in truth.items()}
+            matched = {k: {"person": {"x": "x"}, "object": {o: o for o in os}} for k, os in objects.items()}
+            made = ({"clothes": clothes}, {"matched_att_obj": matched, "broader_concept": {}})
+        replies[item.id] = made
+    ours = totals(paper, {i.id: judge(paper, i, *replies[i.id]) for i in paper.original.items})
+    theirs = totals(official, {i.id: judge(official, i, *replies[i.id]) for i in official.original.items})
+    for part in ("attribute_object", "relation_comparative"):
+        assert [ours[f"{part}.{name}"] for name in FOUR] == [1.0] * 4
+    # a person who wears the same thing twice cannot be said so in a dictionary
+    assert ours["attribute_people.faithfulness"] > 0.97
+    assert ours["attribute_people.coverage"] > 0.97
+    assert ours["relation_positional.coverage"] > 0.97
+    # the filter takes seven annotated objects out of every caption
+    assert ours["object_existence.faithfulness"] == 1.0
+    assert ours["object_existence.coverage"] == (778 - 7) / 778
+    assert theirs["relation_comparative.coverage"] == 1.0
+    # one pair a person is counted, of 433 generated; and of 268 that are left of the annotation
+    assert theirs["attribute_people.faithfulness"] < 0.4
+    assert theirs["attribute_people.coverage"] > theirs["attribute_people.faithfulness"]
+    assert theirs["attribute_object.coverage"] < 1.0
+
+
+def first(benchmark: Any, part: str) -> Item:
+    return next(i for i in benchmark.original.items if i.part == part)
+
+
+def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
+    official, paper = load(data), load(data, scoring="paper")
+    both = (official, paper)
+    item = first(official, "object_existence")
+    twice = (
+        {"objects": ["plate", "plate", "surroundings"]},
+        {"matched_objects": {"plate": "plate"}, "broader_concept": {}},
+    )
+    assert [judge(b, item, *twice).tally["faithful"] for b in both] == [1.0, 2.0]
+    assert [judge(b, item, *twice).tally["generated"] for b in both] == [3.0, 2.0]
+    made_up = ({"objects": ["plate"]}, {"matched_objects": {"plate": "plate", "moon": "sun"}, "broader_concept": {}})
+    assert [judge(b, item, *made_up).tally["faithful"] for b in both] == [2.0, 1.0]
+    fenced = ('```json\n{"objects": ["plate"]}\n```', "Here: {'matched_objects': {'plate': 'plate'}}")
+    assert [judge(b, item, *fenced).value for b in both] == [None, 1.0]
+    relation = first(official, "relation_positional")
+    one, other = relation.target["2"]
+    same = ({"relations": [one, other]}, {"matched_relations": {one: one, other: other}, "broader_concept": {}})
+    assert [judge(b, relation, *same).tally["covered"] for b in both] == [2.0, 1.0]
+    people = first(official, "attribute_people")
+    last = ({"clothes": {"1": {"person": "woman", "object": "(green, hat)"}}}, {"matched_att_obj": {"1": {"person": {"woman": "woman"}, "object": {"(green, hat)": "(green, hat)"}}}, "broader_concept": {}})  # fmt: skip
+    assert [judge(b, people, *last).value for b in both] == [0.0, 1.0]
+    assert [judge(b, people, *last).tally["truth"] for b in both] == [7.0, 9.0]
+    ranks = first(official, "relation_comparative")
+    refusal = [judge(b, ranks, "", "", "I'm sorry, I cannot help.") for b in both]
+    assert (refusal[0].tally["all_faithful"], refusal[0].tally["generated"], refusal[1].state) == (1.0, 0.0, "refused")
+    # "ground" is broader than the dirt ground and stands behind the trash can: out of order
+    order = ({"1": "teddy bear", "2": "ground"}, {"matched_objects": {"teddy bear": "teddy bear"}, "broader_concept": {"ground": "dirt ground"}})  # fmt: skip
+    assert [judge(b, ranks, *order).tally["faithful"] for b in both] == [0.0, 1.0]
+    assert [judge(b, ranks, *order).tally["covered"] for b in both] == [0.0, 1.0]
+
+
+def test_valor_replies_of_another_shape_are_unscored(data: Path) -> None:
+    for scoring in ("official", "paper"):
+        benchmark = load(data, scoring=scoring)
+        item = first(benchmark, "object_existence")
+        assert judge(benchmark, item, "no idea", "").state == "unparsed"
+        assert judge(benchmark, item, {"things": []}, {}).state == "unparsed"
+        assert judge(benchmark, item, {"objects": ["plate"]}, "[1]").state == "unparsed"
+    official = load(data)
+    for part, extracted, matched in (
+        ("object_existence", {"objects": ["plate"]}, {"matched_objects": {}}),
+        ("object_existence", {"objects": ["plate"]}, {"matched_objects": {"a": ["b"]}, "broader_concept": {}}),
+        ("attribute_people", {"clothes": {"1": {"object": "(a, b), (c, d),"}}}, {"matched_att_obj": {}, "broader_concept": {}}),
+        ("relation_comparative", {"1": "cow"}, {"matched_objects": {"cow": "a cow"}, "broader_concept": {}}),
+        ("attribute_object", {"objects": ["(red, cup)"]}, {"matched_att_obj": {}, "broader_concept": {}}),
+    ):  # fmt: skip
+        verdict = judge(official, first(official, part), extracted, matched)
+        assert (verdict.value, verdict.state) == (None, "unparsed")
+        assert "does not have the shape" in verdict.reason
+    with pytest.raises(hqm.NoReply):
+        asyncio.run(official.judge(official.original.items[0], Response("x"), played_back({})))
+
+
+# --- prompts and files ---
+
+
+def test_valor_prompts_carry_caption_and_features(data: Path) -> None:
+    benchmark = load(data)
+    for part in PARTS:
+        item, asked = first(benchmark, part), []
+        empty = {"objects": {} if part == "attribute_object" else ["zebra"], "clothes": {}, "relations": ["zebra"]}
+
+        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None, part: str = part, asked: Any = asked, empty: Any = empty) -> str:  # fmt: skip
+            asked.append((role, prompt))
+            return json.dumps({"1": "zebra"} if part == "relation_comparative" else {k: v for k, v in empty.items() if k != "total"})  # fmt: skip
+
+        asyncio.run(benchmark.judge(item, Response("A dog {truth}. It runs."), ask))
+        assert [role for role, _ in asked] == ["extractor", "matcher"]
+        assert "A dog {truth}. It runs." in asked[0][1]
+        assert json.dumps(list(dict.fromkeys(item.target)) if part == "object_existence" else item.target) in asked[1][1]  # fmt: skip
+        assert "attribute" in part or "zebra" in asked[1][1]
+
+
+def test_valor_cuts_a_repeating_ranking(data: Path) -> None:
+    benchmark, asked = load(data), []
+
+    async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+        asked.append(prompt)
+        return '""'
+
+    item = first(benchmark, "relation_comparative")
+    verdict = asyncio.run(benchmark.judge(item, Response("Here. A cow. A dog. A cow. A dog."), ask))
+    assert "\nHere. A cow\n" in asked[0]
+    assert len(asked) == 1
+    assert verdict.tally["all_faithful"] == 1.0
+
+
+def test_valor_official_prompts_are_read_from_the_scripts(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(hqm.DataError, match="is not there"):
+        load(data, prompts="official").prompt("match_object_existence")
+    for step, name, text in (
+        ("extraction", "extract_relation_comparative", "- rank: {{'1': a}}\\nCaption, which is long:\\n{}\\n"),
+        ("matching", "match_attribute_people", "gt: [GT_ATT_OBJ]\\nge: [GENERATED_ATT_OBJ] {'x': 1}"),
+    ):
+        folder = tmp_path / "evaluation" / step
+        folder.mkdir(parents=True)
+        (folder / f"{name}.py").write_text(f'import x_is_not_there\nshort = "short"\nc = """{text}"""\n')
+    benchmark = load(data, prompts="official")
+    benchmark.data = tmp_path
+    assert benchmark.prompt("extract_relation_comparative") == "- rank: {'1': a}\nCaption, which is long:\n{caption}\n"
+    assert benchmark.prompt("match_attribute_people") == "gt: {truth}\nge: {generated} {'x': 1}"
+
+
+def test_valor_reads_its_caption_files(data: Path, tmp_path: Path) -> None:
+    benchmark = load(data)
+    keys = [i.id.partition("/")[2] for i in benchmark.original.only("relation_comparative").items]
+    path = tmp_path / "llava_comp.json"
+    path.write_text(json.dumps({key: {"generated_caption": f"of {key}"} for key in keys}, indent=2))
+    form, given = benchmark.read_answers(path, benchmark.original)
+    assert {i.part for i in form.items} == {"relation_comparative"}
+    assert given["relation_comparative/2385195"] == Response("of 2385195")
+    shared = sorted({i.image for i in benchmark.original.only("relation_positional").items} & {f"{key}.jpg" for key in keys})  # fmt: skip
+    path.write_text(json.dumps({shared[0][:-4]: {"generated_caption": "x"}}))
+    assert list(benchmark.read_answers(path, benchmark.original)[1]) == [f"relation_comparative/{shared[0][:-4]}"]
+    other = tmp_path / "captions.json"
+    other.write_text(path.read_text())
+    with pytest.raises(hqm.AnswerError, match="relation_positional and relation_comparative"):
+        benchmark.read_answers(other, benchmark.original)
+    part = benchmark.original.only("relation_positional")
+    assert list(benchmark.read_answers(other, part)[1]) == [f"relation_positional/{shared[0][:-4]}"]
+    other.write_text(json.dumps({"item": "object_existence/2399941", "answer": "x"}))
+    assert benchmark.read_answers(other, benchmark.original)[1]["object_existence/2399941"] == Response("x")
+    other.write_text(json.dumps({"none": {"generated_caption": "x"}}))
+    with pytest.raises(hqm.AnswerError, match="no single subset"):
+        benchmark.read_answers(other, benchmark.original)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: str) -> None:
+    """Extraction and matching files as the release writes them give the verdicts of the raw replies."""
+    benchmark, rng = load(data), random.Random(part)
+    first_key = "gt_obj_atts" if "attribute" in part else "gt_words"
+    said_key = "generated_obj_atts" if "attribute" in part else "generated_words"
+    match_key = "matched_att_obj" if "attribute" in part else "matched_objects"
+    extraction, matching, verdicts = [], [], {}
+    for item in benchmark.original.only(part).items:
+        extracted, matched, _ = invented(rng, item)
+        verdicts[item.id] = judge(benchmark, item, extracted, matched)
+        picture = item.id.partition("/")[2]
+        extraction.append({"image_id": picture, "response": extracted, "caption": "c"})
+        words = extracted
+        if part == "object_existence":
+            words = [w for w in extracted["objects"] if not FAKE & set(w.split())]
+        if part.startswith("attribute"):
+            words = extracted["objects" if part == "attribute_object" else "clothes"]
+        if part == "relation_positional":
+            words = {"relations": [t for t in extracted["relations"] if not VERBS & set(t.split())]}
+        found = next(v for k, v in matched.items() if k != "broader_concept")
+        matching.append({"image_id": picture, first_key: item.target, said_key: words, match_key: found, "broader_concept": matched["broader_concept"]})  # fmt: skip
+    folder = tmp_path / f"extracted_{part}"
+    folder.mkdir()
+    (folder / "1_extracted.jsonl").write_text("\n".join(map(json.dumps, extraction)))
+    (folder / "2_matched.jsonl").write_text("\n".join(map(json.dumps, matching)))
+    for path in (folder, folder / "2_matched.jsonl"):
+        replies = benchmark.read_replies(path, benchmark.original)
+        assert set(replies) == set(verdicts)
+        for item in benchmark.original.only(part).items:
+            made = asyncio.run(benchmark.judge(item, Response("A caption."), played_back(replies[item.id])))
+            assert made.tally == verdicts[item.id].tally
+
+
+def test_valor_reads_replies_in_our_format(data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    rows = [{"item": "object_existence/2399941", "role": role, "reply": "{}"} for role in ("extractor", "matcher")]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    benchmark = load(data)
+    assert benchmark.read_replies(path, benchmark.original) == {
+        "object_existence/2399941": {"extractor": ["{}"], "matcher": ["{}"]}
+    }
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, part: str) -> None:
+    """`hqm score valor --part PART --answers FILE --judgements FILE` prints the release's line."""
+    benchmark, rng = load(data), random.Random(99)
+    captions, lines, rows = {}, [], []
+    for item in benchmark.original.only(part).items:
+        extracted, matched, row = invented(rng, item)
+        rows.append(row)
+        captions[item.id.partition("/")[2]] = {"generated_caption": f"A caption of {item.id}."}
+        for role, made in (("extractor", extracted), ("matcher", matched)):
+            lines.append(json.dumps({"item": item.id, "role": role, "reply": json.dumps(made)}))
+    answers, replies = tmp_path / "mine.json", tmp_path / "replies.jsonl"
+    answers.write_text(json.dumps(captions))
+    replies.write_text("\n".join(lines))
+    found = score_file(benchmark, answers, part, judgements=replies)
+    assert "\t".join(f"{found.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert (found.n, found.unscored, found.part) == (len(rows), 0, part)
