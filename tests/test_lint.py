@@ -267,6 +267,8 @@ def test_templates_by_hand() -> None:
     assert commonest_template(["is dog red", "is cat red", "is sky blue"]) == ("is _ red", 2 / 3)
     assert commonest_template(["two words"]) == ("two words"[:0], 0.0)
     assert bare("Is the DOG, an animal?") == "is dog animal"
+    # HallusionBench asks the same of angles three times, but for the sign
+    assert len({bare(f"Is angleA + angleB {sign} 180?") for sign in "<=>"}) == 3
 
 
 def test_select_and_ignore() -> None:

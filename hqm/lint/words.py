@@ -12,22 +12,24 @@ from hqm.types import Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _DENIALS = frozenset(("no", "not", "never", "without"))
+_TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
 _ENOUGH = 20
 """Items of a type from which its wordings are judged."""
 _WORDINGS = 3
 _MONOTONY = 0.8
+_SAMPLE = 3_000
 _ODD = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac")
 """Control characters, the replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
 
 
 @lru_cache(maxsize=65536)
 def bare(text: str) -> str:
-    """A question's words without letter case, punctuation and articles.
+    """A question's words without letter case, punctuation and articles; signs that carry meaning stay.
 
-    >>> bare("Is there a  Dog, in the image?")
-    'is there dog in image'
+    >>> bare("Is there a  Dog, in the image?"), bare("Is A < 90?") == bare("Is A > 90?")
+    ('is there dog in image', False)
     """
-    return " ".join(word for word in re.findall(r"[\w']+", text.casefold()) if word not in _ARTICLES)
+    return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
 
 
 def check_words(form: Form) -> Iterable[Finding]:
@@ -59,7 +61,7 @@ def _twins(form: Form) -> Iterable[Finding]:
         distinct = list({" ".join(item.prompt.split()): item for item in group}.values())
         if len(distinct) > 1:
             near.append(_together(distinct))
-            if len({str(item.target) for item in distinct}) > 1:
+            if len({bare(str(item.target)) for item in distinct}) > 1:
                 contradictory.append(_together(distinct))
     yield from found("near-duplicate-question", "questions about one picture differ in no word: {n} times", near)
     contradictory += list(_denied(form, groups))
@@ -90,7 +92,9 @@ def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
         sentence = f"the {len(items)} {kind} items have {many}: a score says how respondents take that sentence"
         yield Finding("few-wordings", sentence, len(items), tuple(text for text, _ in wordings.most_common(3)))
         return
-    pattern, share = commonest_template(list(wordings.elements()))
+    questions = [bare(item.prompt) for item in items]
+    # evenly spaced ones of a large file: the share is then known to about a hundredth
+    pattern, share = commonest_template(questions[:: 1 + len(questions) // _SAMPLE])
     if share > _MONOTONY:
         sentence = f"{share:.0%} of the {len(items)} {kind} items follow one template: {pattern!r}"
         yield Finding("template-monotony", sentence, round(share * len(items)))
