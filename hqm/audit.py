@@ -19,7 +19,6 @@ import numpy.typing as npt
 from hqm.administer import Desk, StoredRespondent
 from hqm.audit_value import BenchmarkAudit, RespondentScores
 from hqm.benchmark import Benchmark
-from hqm.check import Finding, check_form
 from hqm.errors import DesignError
 from hqm.families import families_of
 from hqm.forms.build import count_rules
@@ -33,6 +32,7 @@ from hqm.indicators.single import describe
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
+from hqm.lint import lint_form
 from hqm.metrics import Metric
 from hqm.psychometrics import family_dependence, jackknife_interval
 from hqm.scores import ScoreMatrix, Sums
@@ -271,12 +271,8 @@ def _assemble(
         ),
         estimates=tuple(estimates),
         coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
-        findings=tuple(finding.to_dict() for finding in _findings(benchmark, forms["original"])),
+        findings=tuple(finding.to_dict() for finding in lint_form(benchmark, forms["original"])),
     )
-
-
-def _findings(benchmark: Benchmark, form: Form) -> list[Finding]:
-    return [*check_form(form), *benchmark.check(form)]
 
 
 def _truth_yes(form: Form) -> float | None:

@@ -61,14 +61,19 @@ def report(
 
 
 def export(
-    store: Annotated[Path, typer.Argument(help="The store.")],
-    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file.")],
+    what: Annotated[str, typer.Argument(metavar="STORE|NAME", help="A store; or a benchmark, for its metadata.")],
+    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file; of a benchmark, a .json file.")],
+    data: Data = None,
 ) -> None:
-    """Write a store as JSON lines or Parquet."""
+    """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
+    from hqm.croissant import write_croissant
     from hqm.exchange import export_store
     from hqm.store import Store
 
-    with Store(store, readonly=True) as opened:
+    if to.suffix == ".json":
+        print(f"{write_croissant(what, to, data)} files described: {to}")
+        return
+    with Store(Path(what), readonly=True) as opened:
         print(f"{export_store(opened, to)} rows: {to}")
 
 
