@@ -67,7 +67,7 @@ class Checked:
         }
 
 
-def lint(name: str, *, data: Path | None = None, images: Path | None = None) -> list[Checked]:
+def lint(name: str, *, data: Path | None = None, images: Path | str | None = None) -> list[Checked]:
     """Check the benchmarks that a name stands for; faults become findings, and the check goes on where it can.
 
     Raises
@@ -84,7 +84,7 @@ def lint(name: str, *, data: Path | None = None, images: Path | None = None) -> 
     return [_lint(member, data, images) for member in groups().get(name, (name,))]
 
 
-def _lint(name: str, data: Path | None, images: Path | None) -> Checked:
+def _lint(name: str, data: Path | None, images: Path | str | None) -> Checked:
     faults = Faults()
     path = Path(name) / "card.toml"
     try:
