@@ -1,4 +1,4 @@
-"""The command line: `hqm list · fetch · check · forms · plan · run · score · audit · report · export · import`."""
+"""The command line: `hqm list · fetch · check · forms · plan · run · score · audit · report · compare · export · import`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import typer
 
-from hqm.commands import asking, data, results
+from hqm.commands import asking, comparing, data, results
 from hqm.errors import HQMError, UsageError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "audit": asking.audit,
     "score": results.score,
     "report": results.report,
+    "compare": comparing.compare,
     "export": results.export,
     "import": results.import_,
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hqm.audit_value import Audit
     from hqm.benchmark import Benchmark
     from hqm.card import Card
+    from hqm.comparison.value import Comparison
     from hqm.estimate import Forecast
     from hqm.fetch import Fetched
     from hqm.published import TableAudit
@@ -341,3 +342,24 @@ def audit(found: Audit) -> None:
         _print(table)
         for note in rows.notes:
             print(note)
+
+
+def comparison(found: Comparison) -> None:
+    """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
+    reports = importlib.import_module("hqm.reports.compare")
+    tables = {made.name: made for made in reports.comparison_tables(found)}
+    made = tables.get("indicators")
+    if made is not None:
+        columns = [column.title for column in made.columns]
+        table = _table(made.name, *columns, right=range(1, len(columns)))
+        for row in made.rows:
+            table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
+        _print(table)
+    beyond = [one for one in found.differences if one.adjusted < 0.05]
+    print(f"{len(beyond)} of {len(found.differences)} differences are more than chance (Holm, 5%)")
+    for one in beyond:
+        at = "" if one.length is None else f" at {one.length:,} items"
+        numbers = " and ".join(reports.number(value) for value in (one.found.one, one.found.other))
+        print(f"  {reports.indicator_name(one.indicator)}{at}: {one.one} and {one.other}, {numbers}")
+    for note in found.notes:
+        print(note)

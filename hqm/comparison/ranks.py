@@ -28,6 +28,8 @@ from hqm.psychometrics import (
 
 Floats = npt.NDArray[np.float64]
 _Z = 1.959963984540054
+_ABSURD = 3.0
+"""A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
 
 
 def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
@@ -74,7 +76,8 @@ def closer(measures: Sequence[Measure], names: Sequence[str]) -> list[Closer]:
     """Williams' tests: which of two measures goes more with a third, or with the same people's judgement of the answers."""
     found = []
     for i, judge in enumerate(measures):
-        others = [m for k, m in enumerate(measures) if k != i]
+        # measures of the judge's own answers share its noise, and would seem closer for that alone
+        others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
         for one, other in combinations(others, 2):
             found.append(_closer(judge.label, column(judge, names), one, other, names))
     for one, other in combinations(measures, 2):
@@ -94,7 +97,9 @@ def _closer(label: str, truth: Floats, one: Measure, other: Measure, names: Sequ
 
 def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitrait | None, dict[str, Coefficient]]:
     """Types as traits and measures as methods: Campbell and Fiske's table, and whether two types are distinct."""
-    known = [(kind, m) for m in measures for kind, scores in m.by_type.items() if len(scores) >= 3]
+    # one reading of the same answers is no second method
+    methods = {m.answers: m for m in reversed(measures)}.values()
+    known = [(kind, m) for m in reversed(methods) for kind, scores in m.by_type.items() if len(scores) >= 3]
     kinds = list(dict.fromkeys(kind for kind, _ in known))
     shared = [kind for kind in kinds if sum(k == kind for k, _ in known) > 1]
     if not shared:
@@ -103,8 +108,16 @@ def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitr
     scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in chosen], axis=1)
     table = multitrait_multimethod(scores, [kind for kind, _ in chosen], [m.label for _, m in chosen])
     groups = [kind for kind, _ in chosen]
-    ratios = {f"{a} ~ {b}": htmt(scores, groups, a, b) for a, b in combinations(shared, 2)}
+    ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
     return table, ratios
+
+
+def _ratio(scores: Floats, groups: Sequence[str], one: str, other: str) -> Coefficient:
+    found = htmt(scores, groups, one, other)
+    if found.status == "ok" and abs(found.value) > _ABSURD:
+        reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
+        return Coefficient.absent("degenerate", reason, found.n)
+    return found
 
 
 def separations(measures: Sequence[Measure], names: Sequence[str]) -> list[Separation]:

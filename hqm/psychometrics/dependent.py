@@ -92,6 +92,8 @@ def weighted_reliability(
                 raise ValueError("rho_g needs the noise of the scores")
             v = np.asarray(noise, dtype=np.float64)
             found = 1 - (w @ v / n) / (spread.mean(axis=1) / (n - 1))
+    # what is left of a perfect repetition after subtraction is rounding
+    found = np.where(np.abs(found) > _EDGE, np.sign(found), found)
     return np.asarray(np.where(flat, np.nan, found), dtype=np.float64)
 
 
@@ -114,7 +116,7 @@ def reliability_difference(
     intervals overlap says nothing. Here each replicate draws the same respondents (or families) for both.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
-        SE(T) over replicates; the interval of rho_one - rho_other holds the middle replicates
+        SE(T) over replicates; the interval of rho_one - rho_other is that of T, taken back around the mean of both
 
     Parameters
     ----------
@@ -156,9 +158,9 @@ def reliability_difference(
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
         raise ValueError(f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and {b.shape}")
     va, vb = (None, None) if noise is None else (np.asarray(v, dtype=np.float64) for v in noise)
-    known = np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0)
+    known = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
     for v in (va, vb):
-        known &= True if v is None else np.isfinite(v)
+        known = known if v is None else known & np.isfinite(v)
     a, b = a[:, known], b[:, known]
     va, vb = (None if v is None else v[known] for v in (va, vb))
     n = a.shape[1]
@@ -226,8 +228,8 @@ def _resampled(
     gap = math.atanh(x) - math.atanh(y)
     freedom = max((n_effective or units) if widen > 1 else units, 2.0) - 1
     p = 2 * float(student.sf(abs(gap) / error, freedom)) if error > 1e-12 else float(abs(gap) < 1e-12)
-    tail = (1 - level) / 2
-    low, high = (float(q) for q in np.quantile(first - second, [tail, 1 - tail]))
-    low, high = (x - y) + widen * (low - (x - y)), (x - y) + widen * (high - (x - y))
+    middle, half = (math.atanh(x) + math.atanh(y)) / 2, float(student.ppf(0.5 + level / 2, freedom)) * error
+    # the middle held still, so that the interval leaves out 0 exactly where the test rejects
+    low, high = (math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half))
     method = f"bootstrap over {what}, {replicates}"
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level)
