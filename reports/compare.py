@@ -225,7 +225,7 @@ def _types(found: Comparison) -> PaperTable:
         return PaperTable("types", "", (), ())
     names = [f"{trait}, {method}" for trait, method in zip(table.traits, table.methods, strict=True)]
     rows = [
-        (plain(f"{i + 1} {name}"), *(measured(r if k < i else None, digits=2) for k, r in enumerate(line)))
+        (plain(f"{i + 1} {name}"), *(measured(r, digits=2) if k < i else plain("") for k, r in enumerate(line)))
         for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
     ]
     columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))

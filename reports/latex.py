@@ -111,8 +111,10 @@ def _heading(columns: Sequence[Column]) -> list[str]:
             at += width
         lines += [" & ".join(over) + r" \\", " ".join(rules)]
     heads = []
-    for column in columns:
+    for i, column in enumerate(columns):
         place = "l" if column.kind == "text" else "c" if column.kind == "interval" else "r"
+        # the table's edges have no margin, and a spanning cell would bring its own
+        place = f"{'@{}' if i == 0 else ''}{place}{'@{}' if i == len(columns) - 1 else ''}"
         heads.append(rf"\multicolumn{{{_width(column)}}}{{{place}}}{{{escape(column.title)}}}")
     return [*lines, " & ".join(heads) + r" \\"]
 

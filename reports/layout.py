@@ -78,9 +78,16 @@ def measured(
     >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).span, measured(None).text
     ('0.500', '[0.400, 0.600]', '–')
     """
-    value, low, high = (None if v is None or not math.isfinite(v) else float(v) for v in (value, low, high))
+    value, low, high = (_exact(v) for v in (value, low, high))
     span = "" if value is None or low is None or high is None else f"[{number(low, digits)}, {number(high, digits)}]"
     return Entry(number(value, digits), value, low, high, span, signature=signature)
+
+
+def _exact(value: float | None) -> float | None:
+    """A number without the rounding that arithmetic leaves on a 1."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
 def estimated(found: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)) -> Entry:

@@ -304,7 +304,17 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         "Reliability of the benchmarks", audits,
         "Intervals: 95%, over models. SEM: standard error of one run; MDC95: the smallest difference between two runs that is not noise.",
     )  # fmt: skip
-    return PaperTable("reliability", caption, tuple(columns), rows)
+    return _without_empty(PaperTable("reliability", caption, tuple(columns), rows))
+
+
+def _without_empty(table: PaperTable) -> PaperTable:
+    """The table without columns of numbers that nobody measured."""
+    kept = [
+        i for i, column in enumerate(table.columns)
+        if column.kind == "text" or any(row[i].value is not None for row in table.rows)
+    ]  # fmt: skip
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
@@ -326,7 +336,7 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
                *(Column(title, "interval") for title, _ in wanted))  # fmt: skip
     judged = [one for one in audits if any(e.indicator.startswith("judge_consistency.") for e in one.estimates)]
     caption = _captioned("The judge asked again about the same answers", judged, "Intervals: 95%, over models.")
-    return PaperTable("judge", caption, columns, tuple(rows))
+    return _without_empty(PaperTable("judge", caption, columns, tuple(rows)))
 
 
 def summary_line(tables: Sequence[PaperTable]) -> str:

@@ -180,7 +180,7 @@ def indicators_drawn(found: Comparison, names: Mapping[str, str]) -> str:
 
 def _themed(svg: str) -> str:
     """The drawing alone, in the page's colours, scaling with its box."""
-    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = svg.replace(_ACCENT, "var(--accent)").replace(_FAINT, "var(--faint)").replace("#000000", "currentColor")
     for side in ("width", "height"):
         svg = re.sub(rf'(<svg [^>]*?) {side}="[^"]*"', r"\1", svg, count=1)

@@ -94,7 +94,7 @@ def compare_audits(
         separations=tuple(separations(measures, names)),
         growth=tuple(found for m in measures if (found := growth_of(m, more)) is not None),
         command=command,
-        protocol=tuple(_protocol(one) for one in every),
+        protocol=tuple(dict.fromkeys(_protocol(one) for one in every)),
         notes=tuple(_notes(measures, names)),
     )
 
@@ -135,5 +135,5 @@ def _protocol(one: BenchmarkAudit) -> str:
     judged = "" if judge == "rule" else f", judged by {judge}"
     return (
         f"{one.title} {one.version}: {one.items:,} items, {len(one.respondents)} respondents, runs {runs}, forms {forms}; "
-        f"{one.scoring} scoring{reader}{judged}"
+        f"{', '.join(one.metrics)}; {one.scoring} scoring{reader}{judged}"
     )

@@ -56,6 +56,11 @@ class Measure:
         """+1 where a higher score is better, -1 where a lower one is."""
         return -1 if self.better == "lower" else 1
 
+    @property
+    def key(self) -> str:
+        """What it is, whatever it is compared with: the seed of its resampling is made of this."""
+        return " ".join([self.benchmark, *self.words.values()])
+
     def estimate(self, indicator: str) -> Estimate | None:
         """The first estimate of this indicator, if there is one."""
         return next((e for e in self.estimates if e.indicator == indicator), None)
@@ -124,17 +129,21 @@ def _ends(row: RespondentScores, metric: str) -> tuple[float, float] | None:
 
 
 def _named(found: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Labels of the title, the metric, and whatever else tells measures of one benchmark apart."""
+    """Labels of what tells the measures apart: title, metric, then scoring, parser, judge and version."""
+    titles, metrics = {one.title for one in found}, {one.metric for one in found}
     named: list[Measure] = []
     for one in found:
         kin = [other for other in found if other.benchmark == one.benchmark]
-        parts = [one.title, one.metric]
-        parts += [
+        parts = [
             one.words[word]
             for word in ("scoring", "parser", "judge", "version")
             if one.words[word] and len({other.words[word] for other in kin}) > 1
         ]
-        label = " ".join([*parts[:2], *([f"({', '.join(parts[2:])})"] if parts[2:] else [])])
-        same = sum(other.label.partition(" #")[0] == label for other in named)
+        head = [*([one.title] if len(titles) > 1 else []), *([one.metric] if len(metrics) > 1 else [])]
+        label = " ".join(head)
+        if parts:
+            label = f"{label} ({', '.join(parts)})" if head else ", ".join(parts)
+        label = label or f"{one.title} {one.metric}"
+        same = sum(other.label.rpartition(" #")[0] == label or other.label == label for other in named)
         named.append(replace(one, label=f"{label} #{same + 1}" if same else label))
     return tuple(named)

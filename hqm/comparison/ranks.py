@@ -45,7 +45,7 @@ def agreements(
     found = []
     for one, other in combinations(measures, 2):
         x, y = column(one, names), column(other, names)
-        rng = stream(seed, f"compare agreement {one.label} {other.label}")
+        rng = stream(seed, f"compare agreement {one.key} {other.key}")
         r = pearson(x, y, n_effective=n_effective)
         same = one.answers == other.answers
         reliabilities = [_reliability(m) for m in (one, other)]

@@ -69,7 +69,7 @@ def side_by_side(
         for measure in measures:
             data = administrations(measure, indicator, names)
             if data is not None:
-                rng = stream(seed, f"compare {indicator} {measure.label}")
+                rng = stream(seed, f"compare {indicator} {measure.key}")
                 found.setdefault(indicator, {})[measure.label] = _single(data, statistic, families, rng)
     return found
 
@@ -137,7 +137,7 @@ def _difference(
     found: ReliabilityDifference = reliability_difference(
         first[0],
         second[0],
-        stream(seed, f"compare {indicator} {length} {one.label} {other.label}"),
+        stream(seed, f"compare {indicator} {length} {one.key} {other.key}"),
         statistic=COMPARED[indicator][1],
         noise=noise,
         factors=(1.0, 1.0) if length is None else (length / one.items, length / other.items),
