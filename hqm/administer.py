@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark import Benchmark
-from hqm.engine import answer_all
-from hqm.errors import DesignError, HQMError, ImageError
-from hqm.items import image_path
+from hqm.engines import Engine, Stop, make_engine, never
+from hqm.errors import HQMError, ImageError
+from hqm.forms.options import LETTERS
+from hqm.images import check_picture
+from hqm.items import is_url
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Response
+from hqm.types import Cell, Form, Item, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -77,10 +79,12 @@ class Desk:
         Where the answers are.
     blind
         Ask without the pictures.
+    probabilities
+        Have the probability of every possible first word of yes/no and multiple-choice answers recorded.
     """
 
-    def __init__(self, store: Store, *, blind: bool = False) -> None:
-        self.store, self.blind = store, blind
+    def __init__(self, store: Store, *, blind: bool = False, probabilities: bool = False) -> None:
+        self.store, self.blind, self.probabilities = store, blind, probabilities
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._known: dict[int, list[int]] = {}
@@ -115,7 +119,7 @@ class Desk:
         known = self._digests.setdefault(benchmark.name, {})
         if name not in known:
             try:
-                known[name] = digest_file(image_path(benchmark.images, name))
+                known[name] = digest_file(benchmark.pictures.path(name))
             except ImageError:
                 known[name] = self.store.images(benchmark.name).get(name)
         return known[name]
@@ -160,7 +164,10 @@ class Desk:
                 continue
             image, reason = self._image(benchmark, item.image) if live else (None, "")
             seed = request_seed(sitting.sampling.seed, run, one.digest)
-            request = Request(one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id)
+            words = answer_words(item) if self.probabilities else ()
+            request = Request(
+                one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id, words=words
+            )
             if reason:
                 job.broken[key], job.reasons[key] = (one, request), reason
             elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
@@ -176,7 +183,10 @@ class Desk:
         found = self._files.get((benchmark.name, name))
         if found is None:
             try:
-                found = (image_path(benchmark.images, name), "")
+                path = benchmark.pictures.path(name)
+                check_picture(path, name if is_url(name) else "")
+                benchmark.checksums.check(name, path)
+                found = (path, "")
             except ImageError as error:
                 found = (None, str(error))
             self._files[benchmark.name, name] = found
@@ -190,6 +200,19 @@ class Desk:
     def _rows(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[Row | None]:
         answers = self.store.answer_rows(person.number, run)
         return [answers.get(number) for number in self._numbers(benchmark, form, person.live)]
+
+    def chances(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[float | None]:
+        """The probability that each answer was right, from the first token's; None where it was not recorded.
+
+        What is neither yes nor no, nor an option's letter, counts as wrong.
+        """
+        details = self.store.details(person.number, run)
+        found: list[float | None] = []
+        for item, number in zip(form.items, self._numbers(benchmark, form, person.live), strict=True):
+            p = details.get(number, {}).get("p", {})
+            value = p.get(str(item.target)) if isinstance(p, Mapping) else None
+            found.append(float(value) if isinstance(value, (int, float)) else None)
+        return found
 
     def _numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
         """The store's number of every item's ask; -1 for what was never asked of anybody."""
@@ -209,6 +232,21 @@ class Desk:
             hashes.append(digest_all("" if r is None else f"{r[1]} {r[0]}" for r in row))
             builder.add(person.name, row)
         return builder.build(digest_all(hashes))
+
+
+def answer_words(item: Item) -> tuple[str, ...]:
+    """The words that an answer to an item may be, where they are few: yes and no, or the options' letters.
+
+    >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
+    ('yes', 'no')
+    >>> answer_words(Item("2", "Which colour?", "choice", options=("red", "blue", "green")))
+    ('A', 'B', 'C')
+    >>> answer_words(Item("3", "Describe it.", "caption"))
+    ()
+    """
+    if item.task == "yes_no":
+        return "yes", "no"
+    return tuple(LETTERS[: len(item.options)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +269,31 @@ class Outcome:
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
+    left: int = 0
+    """What is still to be asked because somebody asked to stop."""
 
 
-def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = None, *, workers: int = 1) -> Outcome:
+def administer(
+    store: Store,
+    jobs: Iterable[Job],
+    progress: Progress | None = None,
+    *,
+    workers: int = 1,
+    engine: Engine | None = None,
+    stop: Stop = never,
+) -> Outcome:
     """Ask every respondent what its jobs still lack; store the answers batch by batch.
 
-    A respondent that cannot go on is given up with its reason; the others are asked all the same. `workers` processes
-    share the requests of models run here; 0 finds a number.
+    A respondent that cannot go on is given up with its reason; the others are asked all the same.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine that share the requests of models run here; 0 finds a number.
+    engine
+        Who runs the requests, in place of those processes: `hqm.engines.make_engine`.
+    stop
+        Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
@@ -245,7 +301,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
     papers = [_Paper(store, mine) for mine in by_respondent.values()]
     asked, errors = 0, sum(paper.store_broken() for paper in papers)
     failed: dict[int, HQMError] = {}
-    for i, batch in answer_all([(paper.respondent, paper.requests) for paper in papers], workers):
+    run = engine or make_engine(workers=workers)
+    for i, batch in run([(paper.respondent, paper.requests) for paper in papers], stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
@@ -254,7 +311,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
                 progress(job, count)
         asked += len(batch)
         errors += sum(response.state == "error" for _, response in batch)
-    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()))
+    left = sum(len(paper.requests) for paper in papers) - asked if stop() else 0
+    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()), left)
 
 
 class _Paper:
@@ -300,57 +358,3 @@ class _Paper:
         for (number, run), answers in grouped.items():
             self.store.append(number, run, answers)
         return list(counts.values())
-
-
-def people_of(store: Store, sittings: Iterable[Sitting]) -> list[StoredRespondent]:
-    """The sittings' respondents as the store knows them; those that never answered are left out."""
-    found = []
-    for sitting in sittings:
-        identity = sitting.identity()
-        number = store.find_respondent(sitting.respondent.name, identity)
-        if number is not None:
-            found.append(StoredRespondent(sitting.respondent.name, number, sitting.respondent.live, identity))
-    return found
-
-
-def people_in(store: Store, desk: Desk, benchmark: Benchmark) -> list[StoredRespondent]:
-    """Every respondent in the store that answered something of a benchmark's original form."""
-    found: list[StoredRespondent] = []
-    seen: dict[str, int] = {}
-    for number, name, identity in store.respondents():
-        live = identity.get("kind") != "recorded"
-        numbers = set(store.ask_ids(desk.asks(benchmark, benchmark.original, live)).values())
-        if not any(numbers & set(store.answers(number, run)) for run in store.runs(number)):
-            continue
-        seen[name] = seen.get(name, 0) + 1
-        shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        found.append(StoredRespondent(shown, number, live, identity))
-    return found
-
-
-def cells_in(
-    store: Store, desk: Desk, benchmark: Benchmark, forms: Sequence[Form], people: Sequence[StoredRespondent]
-) -> list[Cell]:
-    """The administrations that the store holds any answer of, the original form first."""
-    found: dict[tuple[int, int], Cell] = {}
-    for order, form in enumerate(forms):
-        for person in people:
-            numbers = set(store.ask_ids(desk.asks(benchmark, form, person.live)).values())
-            for run in store.runs(person.number):
-                if (order, run) not in found and numbers & store.answers(person.number, run).keys():
-                    found[order, run] = Cell(form.name, run, sight="blind" if desk.blind else "")
-    return [found[key] for key in sorted(found)]
-
-
-def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
-    """The original form, the benchmark's others, and forms a person brought; a brought form replaces one of its name."""
-    original = benchmark.original
-    made = {ORIGINAL: original}
-    names = {form.name for form in extra}
-    if PARALLEL not in names:
-        made[PARALLEL] = benchmark.parallel_form
-    made.update({form.name: form for form in benchmark.further_forms})
-    made.update({form.name: form for form in extra})
-    if len(made[ORIGINAL].items) == 0:
-        raise DesignError(f"{benchmark.name} has no original form")
-    return tuple(made.values())

@@ -1,4 +1,4 @@
-"""The command line: `hqm list · fetch · check · forms · plan · run · score · audit · report · compare · export · import`."""
+"""The command line: `hqm list · fetch · new · check · forms · plan · run · score · audit · gate · report · compare · export · import`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import typer
 
-from hqm.commands import asking, comparing, data, results
+from hqm.commands import asking, comparing, data, release, results
+from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 
 app = typer.Typer(
@@ -22,11 +23,13 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": data.list_,
     "fetch": data.fetch_,
+    "new": release.new,
     "check": data.check,
     "forms": data.forms,
     "plan": asking.plan,
     "run": asking.run,
     "audit": asking.audit,
+    "gate": release.gate,
     "score": results.score,
     "report": results.report,
     "compare": comparing.compare,
@@ -47,9 +50,7 @@ def main() -> None:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except KeyboardInterrupt:
-        print(
-            "hqm: interrupted. What was answered is stored; run the same command again for the rest.", file=sys.stderr
-        )
+        print(f"hqm: interrupted. What was answered is stored; go on with\n  {command()}", file=sys.stderr)
         raise SystemExit(130) from None
 
 

@@ -29,7 +29,7 @@ def read_items(card: Card, data: Path) -> Form:
     items, seen = [], set()
     for i, record in enumerate(read_records(path, card.data.encoding), 1):
         place = f"{path}: record {i}"
-        item = _item(record, card, place)
+        item = item_of(record, card, place)
         if item.id in seen:
             raise DataError(f"the id {item.id!r} stands twice", place=place, remedy="Give every item its own id.")
         seen.add(item.id)
@@ -37,13 +37,22 @@ def read_items(card: Card, data: Path) -> Form:
     return Form(ORIGINAL, tuple(items))
 
 
-def _item(record: Mapping[str, Any], card: Card, place: str) -> Item:
+def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
+    """The item of one record, its fields named by the card.
+
+    Raises
+    ------
+    DataError
+        A field is missing, the type is unknown, or the target has no place in the task.
+    ImageError
+        The picture lies outside the image folder.
+    """
     names, record = card.fields, dict(record)
     options = record.get(names.options) or ()
     if isinstance(options, str):
         options = tuple(part.strip() for part in options.split("|"))
     image = record.get(names.image) or None
-    if image is not None:
+    if image is not None and not is_url(str(image)):
         image = safe_name(str(image), place)
     known = {getattr(names, field) for field in type(names).model_fields}
     return Item(
@@ -97,6 +106,15 @@ def hallucination_type(label: Any, place: str = "") -> str | None:
             remedy=f"The types are {', '.join(HALLUCINATION_TYPES)}.",
         )
     return name
+
+
+def is_url(text: str) -> bool:
+    """Whether a picture's name is a web address.
+
+    >>> is_url("https://example.org/a.jpg"), is_url("val2014/a.jpg")
+    (True, False)
+    """
+    return text.startswith(("http://", "https://"))
 
 
 def safe_name(name: str, place: str = "") -> str:

@@ -11,7 +11,7 @@ import typer
 
 from hqm.commands.shared import command, readable, write_text
 from hqm.errors import UsageError
-from hqm.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles
+from hqm.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles, WordsOption
 
 if TYPE_CHECKING:
     from hqm.comparison.value import Comparison
@@ -47,6 +47,7 @@ def compare(
     roles: Roles = None,
     mode: Mode = None,
     prompts: PromptsOption = "hqm",
+    words: WordsOption = None,
     family: Family = None,
     siunitx: Annotated[
         bool, typer.Option("--siunitx", help="Align numbers in LaTeX with the package siunitx.")
@@ -71,6 +72,7 @@ def compare(
             roles=tuple(roles or ()),
             mode=mode,
             prompts=cast(Any, prompts),
+            words=words,
             families=family,
             criterion=criterion,
         )
@@ -107,8 +109,6 @@ def compare(
 
 
 def _write(found: Comparison, to: Path, siunitx: bool) -> None:
-    from hqm import show
-
     reports = importlib.import_module("hqm.reports.compare")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
@@ -118,5 +118,28 @@ def _write(found: Comparison, to: Path, siunitx: bool) -> None:
     else:
         tables = reports.comparison_tables(found)
         write_text(to, importlib.import_module("hqm.reports.written").written(tables, suffix, siunitx=siunitx))
-    show.comparison(found)
+    _show(found)
     print(f"comparison: {to}")
+
+
+def _show(found: Comparison) -> None:
+    """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
+    from hqm.show import _print, _table
+
+    reports = importlib.import_module("hqm.reports.compare")
+    tables = {made.name: made for made in reports.comparison_tables(found)}
+    made = tables.get("indicators")
+    if made is not None:
+        columns = [column.title for column in made.columns]
+        table = _table(made.name, *columns, right=range(1, len(columns)))
+        for row in made.rows:
+            table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
+        _print(table)
+    beyond = [one for one in found.differences if one.adjusted < 0.05]
+    print(f"{len(beyond)} of {len(found.differences)} differences are more than chance (Holm, 5%)")
+    for one in beyond:
+        at = "" if one.length is None else f" at {one.length:,} items"
+        numbers = " and ".join(reports.number(value) for value in (one.found.one, one.found.other))
+        print(f"  {reports.indicator_name(one.indicator)}{at}: {one.one} and {one.other}, {numbers}")
+    for note in found.notes:
+        print(note)

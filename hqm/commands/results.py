@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.shared import command, write_bytes, write_report, write_text
-from hqm.options import AsJson, Data, Mode, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
+from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
+from hqm.options import AsJson, Data, Mode, NoWait, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
 
 if TYPE_CHECKING:
     from hqm.audit_value import Audit
@@ -99,24 +99,29 @@ def _joined(audits: Sequence[Audit]) -> Audit:
 
 
 def export(
-    store: Annotated[Path, typer.Argument(help="The store.")],
-    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file.")],
+    what: Annotated[str, typer.Argument(metavar="STORE|NAME", help="A store; or a benchmark, for its metadata.")],
+    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file; of a benchmark, a .json file.")],
+    data: Data = None,
 ) -> None:
-    """Write a store as JSON lines or Parquet."""
+    """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
+    from hqm.croissant import write_croissant
     from hqm.exchange import export_store
     from hqm.store import Store
 
-    with Store(store, readonly=True) as opened:
+    if to.suffix == ".json":
+        print(f"{write_croissant(what, to, data)} files described: {to}")
+        return
+    with Store(Path(what), readonly=True) as opened:
         print(f"{export_store(opened, to)} rows: {to}")
 
 
 def import_(
     file: Annotated[Path, typer.Argument(help="A .jsonl or .parquet file that `hqm export` wrote.")],
     store: Annotated[Path, typer.Option(help="The store to add to; made when it does not exist.")],
+    no_wait: NoWait = False,
 ) -> None:
     """Add exported answers to a store; what it has already is left as it is."""
     from hqm.exchange import import_store
-    from hqm.store import Store
 
-    with Store(store) as opened:
+    with writable(store, no_wait) as opened:
         print(f"{import_store(file, opened)} new answers: {store}")

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from hqm.administer import StoredRespondent, people_in
+from hqm.administer import StoredRespondent
 from hqm.audit import audit
 from hqm.audit_value import BenchmarkAudit
 from hqm.benchmark import Benchmark, Scoring
 from hqm.errors import DesignError, UsageError
 from hqm.families import read_families
+from hqm.holdings import people_in
 from hqm.session import Session, Wishes
 from hqm.store import Store
 
