@@ -16,6 +16,10 @@ from .check import Finding as Finding
 from .check import check_form as check_form
 from .check import found as found
 from .check import same_question as same_question
+from .comparison.compare import compare_audits as compare_audits
+from .comparison.measures import Measure as Measure
+from .comparison.readings import read_again as read_again
+from .comparison.value import Comparison as Comparison
 from .errors import AnswerError as AnswerError
 from .errors import CardError as CardError
 from .errors import DataError as DataError

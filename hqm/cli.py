@@ -1,4 +1,4 @@
-"""The command line: `hqm list · fetch · new · check · forms · plan · run · score · audit · gate · report · export · import`."""
+"""The command line: `hqm list · fetch · new · check · forms · plan · run · score · audit · gate · report · compare · export · import`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import typer
 
-from hqm.commands import asking, data, release, results
+from hqm.commands import asking, comparing, data, release, results
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "gate": release.gate,
     "score": results.score,
     "report": results.report,
+    "compare": comparing.compare,
     "export": results.export,
     "import": results.import_,
 }
