@@ -108,6 +108,11 @@ HOW: Mapping[str, str] = {
 """What a statistic does beside calling its function."""
 
 
+def path(name: str) -> str:
+    """Where a statistic's page lies; the statistic `index` is not the folder's first page."""
+    return f"indicators/{'types_index' if name == 'index' else name}.md"
+
+
 def index() -> str:
     """The list of all statistics and families."""
     head = (
@@ -116,20 +121,32 @@ def index() -> str:
         " administrations are looked at, the statistic how.\n"
     )
     families = table(("family", "what differs, or what is looked at"), ((f"`{k}`", v) for k, v in FAMILIES.items()))
-    rows = ((f"[`{name}`]({name}.md)", about) for name, about in INDICATORS.items())
+    rows = ((f"[`{name}`]({Path(path(name)).name})", about) for name, about in INDICATORS.items())
     return "\n".join([head, "## Families\n", *families, "## Statistics\n", *table(("statistic", "what it is"), rows)])
 
 
 @lru_cache(maxsize=1)
 def audited() -> frozenset[str]:
-    """The statistics that an audit estimates: the names that the modules of `hqm.indicators` write out."""
+    """The statistics that an audit estimates: the names that the modules of `hqm.indicators` give to estimates."""
     folder = Path(inspect.getfile(indicators)).parent
     found: set[str] = set()
     for path in folder.glob("*.py"):
         if path.stem not in ("catalogue", "flags"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            found |= {name for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in _given(node)}
     return frozenset(found & set(INDICATORS))
+
+
+def _given(node: ast.AST) -> Iterator[str]:
+    """The texts that a call is given, or that a loop goes over; the keys of a detail are neither."""
+    values: list[ast.expr | None] = []
+    if isinstance(node, ast.Call):
+        values += node.args
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
+        values += node.iter.elts
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute):
+        over = node.iter.func.value
+        values += over.keys if isinstance(over, ast.Dict) else []
+    yield from (v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str))
 
 
 def page(name: str) -> str:

@@ -14,7 +14,7 @@ def made() -> Mapping[str, str]:
     """Path below `docs` -> Markdown."""
     found = {"benchmarks/index.md": benchmarks.index(), "indicators/index.md": indicators.index(), "flags.md": flags()}
     found |= {f"benchmarks/{name}.md": benchmarks.page(name) for name in names()}
-    return found | {f"indicators/{name}.md": indicators.page(name) for name in INDICATORS}
+    return found | {indicators.path(name): indicators.page(name) for name in INDICATORS}
 
 
 def flags() -> str:
