@@ -145,6 +145,51 @@ def test_the_commands_on_a_page_run_and_print_what_it_shows(page: str, shell: An
     assert ran > 0
 
 
+def test_the_commands_of_the_readme_run_and_print_what_it_shows(shell: Any, data: Path, tmp_path: Path) -> None:
+    """In a folder that has the benchmark that the README writes, recorded answers and people's labels."""
+    from PIL import Image
+
+    readme = blocks((ROOT / "README.md").read_text("utf-8"))
+    mine = tmp_path / "work" / "mine"
+    (mine / "images").mkdir(parents=True)
+    text = next(text for language, text in readme if language == "toml")
+    (mine / "card.toml").write_text(text)
+    shown = json.loads(re.search(r"# (\{.*\})", text)[1])  # type: ignore[index]
+    Image.new("RGB", (8, 8)).save(mine / "images" / shown["image"])
+    words = ("STOP", "EXIT", "TAXI", "BUS", "OPEN", "PUSH", "PULL", "FIRE")
+    items = [
+        {**shown, "id": str(i), "prompt": shown["prompt"].replace("STOP", word), "target": ("yes", "no")[i % 2]}
+        for i, word in enumerate(words)
+    ]
+    (mine / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
+    rows = [
+        {"form": form, "run": run, "item": item["id"], "answer": ("Yes.", "No.")[(i + run) % 3 == 0]}
+        for form, run in (("original", 0), ("original", 1), ("parallel", 0))
+        for i, item in enumerate(items)
+    ]
+    (tmp_path / "work" / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    labels = "".join(f"{item['id']},recorded/answers,{i % 2}\n" for i, item in enumerate(items))
+    (tmp_path / "work" / "labels.csv").write_text("item,respondent,label\n" + labels)
+    ran = 0
+    printed = ""
+    for language, text in readme:
+        if language == "sh" and "make " not in text:
+            # the second job's command and table are held by test_docs
+            printed = "" if "out/captions" in text else shell(text)
+            ran += text.count("hqm ")
+        elif language == "text" and printed:
+            assert not set(lines(text, True)) - set(lines(printed, True)), printed
+    assert ran >= 5
+    assert (tmp_path / "work" / "out" / "mine" / "report.html").is_file()
+    assert data.is_dir()
+
+
+def test_the_readmes_picture_is_small() -> None:
+    picture = DOCS / "report.png"
+    assert 20_000 < picture.stat().st_size < 300_000
+    assert f"]({picture.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_every_command_shown_exists() -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]
     for page in (*TRIED, "index.md"):
@@ -251,6 +296,17 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
     assert {"rho_g", "icc_a1", "acquiescence", "discrimination"} <= estimated
     for name in estimated:
         assert "an audit estimates it wherever it exists" in made[page_of(name)], name
+
+
+def test_docstrings_become_markdown() -> None:
+    """Examples of the generator's own functions, and what no word of a docstring may become."""
+    code = (
+        f"import doctest, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import text\n"
+        "assert doctest.testmod(text).attempted > 0 and not doctest.testmod(text).failed\n"
+        "assert text.prose('<b> of `<b>`, 3 < 4') == '&lt;b> of `<b>`, 3 < 4'\n"
+        "assert text.cell('a | b') == 'a \\\\| b'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_menu_takes_up_pages_that_nobody_told_it_of() -> None:
