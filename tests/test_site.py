@@ -317,7 +317,7 @@ def test_the_menu_takes_up_pages_that_nobody_told_it_of() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [
-        "index.md",
+        {"Home": "index.md"},
         {"Tutorials": ["tutorial_release.md"]},
         {"Theory": ["theory/5.md"]},
         {"Benchmarks": ["benchmarks/index.md", "benchmarks/b.md"]},

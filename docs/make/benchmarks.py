@@ -87,7 +87,7 @@ def _head(one: Card) -> Iterator[str]:
         ("licence", one.licence or "not stated"),
         ("from", one.url),
     ]
-    yield from table(("", ""), [row for row in rows if row[1]])
+    yield from table(("card", ""), [row for row in rows if row[1]])
 
 
 def _about(one: Card) -> Iterator[str]:

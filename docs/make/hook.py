@@ -39,7 +39,7 @@ def on_files(files: Files, *, config: Any, **_: Any) -> Files:
 
 def menu(paths: Sequence[str]) -> list[Any]:
     """The menu of these pages, every one of them once."""
-    found: list[Any] = ["index.md"]
+    found: list[Any] = [{"Home": "index.md"}]
     rest = sorted(path for path in paths if path != "index.md")
     for title, start in GROUPS:
         mine = [path for path in rest if path.startswith(start)]
