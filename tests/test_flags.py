@@ -377,6 +377,12 @@ def test_tied_respondents_stand_together() -> None:
     assert pairs.value == pytest.approx(0.8)
     assert {frozenset(group) for group in pairs.detail["tied_sets"]} >= {frozenset("ab"), frozenset("cd")}
     assert pairs.detail["ranks"]["e"] == [1, 1]
+    lead = found["discriminability.lead"]
+    assert lead.detail["best"] == "e"
+    interval = lead.interval("fixed_models")
+    assert interval is not None
+    assert interval.low < 0.3 < interval.high
+    assert interval.low > 0.2
 
 
 def test_length_confound() -> None:
