@@ -228,18 +228,18 @@ class _Scenes:
     def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
         """The verdict on one answer, and what the judge said to reach it."""
         label, asking = parse_judge(cell.judge)
-        for judge in self.judges:
-            if judge.panel.label == label:
-                heard: list[str] = []
-                stored = judge.asking(asking)
+        judge = next((one for one in self.judges if one.panel.label == label), None)
+        if judge is None:
+            return self.benchmark.verdict(item, response), ()
+        heard: list[str] = []
+        stored = judge.asking(asking)
 
-                async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
-                    reply = await stored(role, prompt, image, schema)
-                    heard.append(f"{role}: {_cut(reply)}")
-                    return reply
+        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+            reply = await stored(role, prompt, image, schema)
+            heard.append(f"{role}: {_cut(reply)}")
+            return reply
 
-                return self._judged(item, name, response, cell, ask, heard)
-        return self.benchmark.verdict(item, response), ()
+        return self._judged(item, name, response, cell, ask, heard)
 
     def _judged(
         self, item: Item, name: str, response: Response, cell: Cell, ask: AskJudge, heard: list[str]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hqm import BenchmarkAudit, Cell, RespondentScores
 
 # drawn in these colours, then handed to the page: ink becomes currentColor, the accent a variable of the style sheet
-_INK, _ACCENT, _FAINT = "#010203", "#040506", "#070809"
-_THEME = {_INK: "currentColor", _ACCENT: "var(--accent)", _FAINT: "var(--faint)"}
+INK, ACCENT, FAINT, QUIET, WARN = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f"
+_THEME = {
+    INK: "currentColor",
+    ACCENT: "var(--accent)",
+    FAINT: "var(--faint)",
+    QUIET: "var(--quiet)",
+    WARN: "var(--warn)",
+}
 
 
 def facet_pairs(one: BenchmarkAudit) -> list[tuple[str, str]]:
@@ -38,6 +45,20 @@ def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y:
     if not known:
         return ""
     judged = other in one.respondents[0].judged
+    with drawing(4.6, 4.2) as (axes, finish):
+        xs, ys, labels = zip(*known, strict=True)
+        ends_x, ends_y = (ends(xs), ends(ys)) if judged else (ends([*xs, *ys]),) * 2
+        if not judged:
+            axes.plot(ends_x, ends_y, color=FAINT, linewidth=1, zorder=1)
+        axes.scatter(xs, ys, s=28, color=ACCENT, zorder=2)
+        label_points(axes, xs, ys, labels, ends_x, ends_y)
+        axes.set(xlim=ends_x, ylim=ends_y, xlabel=label_x, ylabel=label_y, box_aspect=1)
+        return finish()
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[tuple[Any, Callable[[], str]]]:
+    """Axes of so many inches in the page's style, and what turns them into SVG text."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -48,34 +69,45 @@ def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y:
         "svg.hashsalt": "hqm",
         "font.family": ["sans-serif"],
         "font.size": 10,
-        "axes.edgecolor": _INK,
-        "axes.labelcolor": _INK,
-        "xtick.color": _INK,
-        "ytick.color": _INK,
-        "text.color": _INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "text.color": INK,
+        # names come from data: a dollar sign in one is a dollar sign, no formula
+        "text.parse_math": False,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.add_subplot()
-        xs, ys, labels = zip(*known, strict=True)
-        ends_x, ends_y = (_ends(xs), _ends(ys)) if judged else (_ends([*xs, *ys]),) * 2
-        if not judged:
-            axes.plot(ends_x, ends_y, color=_FAINT, linewidth=1, zorder=1)
-        axes.scatter(xs, ys, s=28, color=_ACCENT, zorder=2)
-        for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, ends_x, ends_y), strict=True):
-            if place is not None:
-                dx, dy, side = place
-                axes.annotate(
-                    label, (x, y), xytext=(dx, dy), textcoords="offset points", fontsize=8, ha=side, va="center"
-                )
-        axes.set(xlim=ends_x, ylim=ends_y, xlabel=label_x, ylabel=label_y, box_aspect=1)
         axes.spines[["top", "right"]].set_visible(False)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _themed(text.getvalue())
+
+        def finish() -> str:
+            text = io.StringIO()
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+            return _themed(text.getvalue())
+
+        yield axes, finish
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float]:
+def label_points(
+    axes: Any,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    labels: Sequence[str],
+    ends_x: tuple[float, float],
+    ends_y: tuple[float, float],
+) -> None:
+    """Write names beside points, as far as there is room."""
+    for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, ends_x, ends_y), strict=True):
+        if place is not None:
+            dx, dy, side = place
+            axes.annotate(
+                label, (x, y), xytext=(dx, dy), textcoords="offset points", fontsize=8, ha=side, va="center", parse_math=False
+            )  # fmt: skip
+
+
+def ends(values: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis, with a margin."""
     low, high = min(values), max(values)
     margin = 0.06 * (high - low) or 0.05
