@@ -25,6 +25,7 @@ from hqm.cli import app
 from hqm.indicators.catalogue import FAMILIES, INDICATORS
 from hqm.parsers import PARSERS
 from hqm.registry import card, names
+from hqm.respondents.families import FAMILIES as MODELS
 
 TARGET = Path(__file__).with_name("reference.md")
 
@@ -83,6 +84,7 @@ def _tables() -> Iterator[str]:
     yield from (f"| `{name}` | {about} |" for name, about in INDICATORS.items())
     yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
     yield from (f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |" for p in PARSERS.values())
+    yield from _models()
     yield "\n## States of an answer\n"
     yield ", ".join(f"`{state}`" for state in values.STATES) + "\n"
     yield "## Hallucination types\n"
@@ -106,6 +108,18 @@ def _differences() -> Iterator[str]:
         if found:
             yield f"| `{name}` | {' '.join(found[1].split()).replace('|', '/')} |"
     yield ""
+
+
+def _models() -> Iterator[str]:
+    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
+    yield "\n## Families of local models\n\nHow each is asked and what its questions share: [respondents.md](respondents.md).\n"
+    yield "| family | `model_type` | the questions about a picture share | form without a chat template | needs |"
+    yield "|---|---|---|---|---|"
+    for one in MODELS:
+        shared = one.refusal or ": ".join(filter(None, (shares[one.sharing], one.why)))
+        form = f"`{one.form}`".replace("\n", "\\n") if one.form else ""
+        kinds = ", ".join(f"`{kind}`" for kind in one.types)
+        yield f"| {one.name} | {kinds} | {shared} | {form} | {', '.join(one.needs)} |"
 
 
 def reference() -> str:

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark import Benchmark
-from hqm.engine import answer_all
+from hqm.engines import Engine, Stop, make_engine, never
 from hqm.errors import DesignError, HQMError, ImageError
-from hqm.items import image_path
+from hqm.forms.options import LETTERS
+from hqm.images import check_picture
+from hqm.items import is_url
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Response
+from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Item, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -77,10 +79,12 @@ class Desk:
         Where the answers are.
     blind
         Ask without the pictures.
+    probabilities
+        Have the probability of every possible first word of yes/no and multiple-choice answers recorded.
     """
 
-    def __init__(self, store: Store, *, blind: bool = False) -> None:
-        self.store, self.blind = store, blind
+    def __init__(self, store: Store, *, blind: bool = False, probabilities: bool = False) -> None:
+        self.store, self.blind, self.probabilities = store, blind, probabilities
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._known: dict[int, list[int]] = {}
@@ -115,7 +119,7 @@ class Desk:
         known = self._digests.setdefault(benchmark.name, {})
         if name not in known:
             try:
-                known[name] = digest_file(image_path(benchmark.images, name))
+                known[name] = digest_file(benchmark.pictures.path(name))
             except ImageError:
                 known[name] = self.store.images(benchmark.name).get(name)
         return known[name]
@@ -160,7 +164,10 @@ class Desk:
                 continue
             image, reason = self._image(benchmark, item.image) if live else (None, "")
             seed = request_seed(sitting.sampling.seed, run, one.digest)
-            request = Request(one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id)
+            words = answer_words(item) if self.probabilities else ()
+            request = Request(
+                one.prompt, image, sitting.sampling, seed, benchmark.name, form.name, run, item.id, words=words
+            )
             if reason:
                 job.broken[key], job.reasons[key] = (one, request), reason
             elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
@@ -176,7 +183,10 @@ class Desk:
         found = self._files.get((benchmark.name, name))
         if found is None:
             try:
-                found = (image_path(benchmark.images, name), "")
+                path = benchmark.pictures.path(name)
+                check_picture(path, name if is_url(name) else "")
+                benchmark.checksums.check(name, path)
+                found = (path, "")
             except ImageError as error:
                 found = (None, str(error))
             self._files[benchmark.name, name] = found
@@ -211,6 +221,21 @@ class Desk:
         return builder.build(digest_all(hashes))
 
 
+def answer_words(item: Item) -> tuple[str, ...]:
+    """The words that an answer to an item may be, where they are few: yes and no, or the options' letters.
+
+    >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
+    ('yes', 'no')
+    >>> answer_words(Item("2", "Which colour?", "choice", options=("red", "blue", "green")))
+    ('A', 'B', 'C')
+    >>> answer_words(Item("3", "Describe it.", "caption"))
+    ()
+    """
+    if item.task == "yes_no":
+        return "yes", "no"
+    return tuple(LETTERS[: len(item.options)])
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRespondent:
     """A respondent as the store knows it."""
@@ -231,13 +256,31 @@ class Outcome:
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
+    left: int = 0
+    """What is still to be asked because somebody asked to stop."""
 
 
-def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = None, *, workers: int = 1) -> Outcome:
+def administer(
+    store: Store,
+    jobs: Iterable[Job],
+    progress: Progress | None = None,
+    *,
+    workers: int = 1,
+    engine: Engine | None = None,
+    stop: Stop = never,
+) -> Outcome:
     """Ask every respondent what its jobs still lack; store the answers batch by batch.
 
-    A respondent that cannot go on is given up with its reason; the others are asked all the same. `workers` processes
-    share the requests of models run here; 0 finds a number.
+    A respondent that cannot go on is given up with its reason; the others are asked all the same.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine that share the requests of models run here; 0 finds a number.
+    engine
+        Who runs the requests, in place of those processes: `hqm.engines.make_engine`.
+    stop
+        Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
@@ -245,7 +288,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
     papers = [_Paper(store, mine) for mine in by_respondent.values()]
     asked, errors = 0, sum(paper.store_broken() for paper in papers)
     failed: dict[int, HQMError] = {}
-    for i, batch in answer_all([(paper.respondent, paper.requests) for paper in papers], workers):
+    run = engine or make_engine(workers=workers)
+    for i, batch in run([(paper.respondent, paper.requests) for paper in papers], stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
@@ -254,7 +298,8 @@ def administer(store: Store, jobs: Iterable[Job], progress: Progress | None = No
                 progress(job, count)
         asked += len(batch)
         errors += sum(response.state == "error" for _, response in batch)
-    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()))
+    left = sum(len(paper.requests) for paper in papers) - asked if stop() else 0
+    return Outcome(asked, errors, tuple((papers[i].respondent.name, error) for i, error in failed.items()), left)
 
 
 class _Paper:

@@ -123,7 +123,18 @@ def _estimates(
         found = compare_runs(runs, metric, protocol, deterministic=drawn, n_effective=n_eff)
         claimed = benchmark.card.types
         leading = metric is audited[0]
-        found += describe(first, metric, protocol, forms[reference.form], claimed, leading=leading, n_effective=n_eff)
+        unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
+        found += describe(
+            first,
+            metric,
+            protocol,
+            forms[reference.form],
+            claimed,
+            leading=leading,
+            n_effective=n_eff,
+            families=kin,
+            blind=unseen,
+        )
         for cell, facets in others.items():
             if len(facets) == 1:
                 protocol = _protocol(benchmark, forms, reference, cell)
@@ -133,7 +144,9 @@ def _estimates(
                 )
         for other in judged:
             protocol = _protocol(benchmark, forms, reference, other.cell)
-            found += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff)
+            found += compare(
+                "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=kin
+            )
         estimates += found
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, found, family)]

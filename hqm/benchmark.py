@@ -15,7 +15,8 @@ from hqm.check import Finding
 from hqm.errors import DataError, UsageError
 from hqm.forms.build import build_parallel, is_negated
 from hqm.forms.options import render_options
-from hqm.items import read_items
+from hqm.images import Checksums, ImageSource, open_images
+from hqm.items import is_url, read_items
 from hqm.judges.base import AskJudge, Prompts
 from hqm.judges.replies import Replies, read_replies
 from hqm.judging import read_criterion
@@ -41,7 +42,7 @@ class Benchmark:
     data
         The folder with its data.
     images
-        The folder with its pictures; the card's unless given.
+        Its pictures: a folder, a zip, parquet files or a web address; the card's unless given.
     scoring
         `official` (what the released scorer computes) or `paper` (what the paper defines); the same for a benchmark
         whose release and paper agree.
@@ -69,7 +70,7 @@ class Benchmark:
         card: Card,
         data: Path,
         *,
-        images: Path | None = None,
+        images: Path | str | None = None,
         scoring: Scoring = "official",
         reader: str | None = None,
         mode: str | None = None,
@@ -86,7 +87,8 @@ class Benchmark:
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
         self.parser: Parser = parser(reader or card.scoring.parser)
-        self._images = images
+        self._web = str(images) if is_url(str(images)) else ""
+        self._images = Path(images) if images is not None and not self._web else None
         self.recipe = compose(words, self.recipes, card.name)
         self._made: tuple[Form, Form] | None = None
         self._further: tuple[Form, tuple[Form, ...]] | None = None
@@ -210,8 +212,23 @@ class Benchmark:
 
     @property
     def images(self) -> Path:
-        """The folder with the pictures."""
+        """Where the pictures lie on this machine: the folder, zip or parquet files."""
         return self._images or self.data / self.card.data.images
+
+    @cached_property
+    def pictures(self) -> ImageSource:
+        """Gives a picture's file by its name."""
+        card = self.card.data
+        if self._web or (self._images is None and is_url(card.images)):
+            return open_images(self._web or card.images)
+        if self._images is None and not card.images and card.items.endswith(".parquet"):
+            return open_images(self.data / card.items)
+        return open_images(self.images)
+
+    @cached_property
+    def checksums(self) -> Checksums:
+        """What its pictures must be; nothing where its card names no list."""
+        return Checksums.load(self.data / self.card.data.checksums) if self.card.data.checksums else Checksums()
 
     def prompt(self, name: str) -> str:
         """The prompt template of this name: ours (`prompts/<name>.txt` beside the card) or the release's."""

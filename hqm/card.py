@@ -25,11 +25,14 @@ class DataSection(_Section):
     """`[data]`: where the items and pictures lie."""
 
     folder: str = ""
-    """The folder below the data root (`HQM_DATA` or `--data`); empty for data beside the card."""
+    """The folder below the data root (`HQM_DATA` or `--data`), or `hf://datasets/<owner>/<name>[@<revision>]`; empty for
+    data beside the card."""
     items: str = ""
-    """The file of items: JSON lines, or a JSON array; below the folder. Read by the adapter when there is one."""
+    """The file of items: JSON lines, a JSON array, CSV or Parquet; below the folder. Read by the adapter when there is one."""
     images: str = ""
-    """The folder of pictures, below the folder; `--images` replaces it."""
+    """The pictures, below the folder: a folder, a zip, parquet files, or a web address; `--images` replaces it."""
+    checksums: str = ""
+    """The sizes or SHA-256 sums of the pictures, below the folder: what `sha256sum` prints, or records."""
     encoding: str = "utf-8"
     """How the items file is encoded."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from hqm.commands import asking, data, results
+from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 
 app = typer.Typer(
@@ -46,9 +47,7 @@ def main() -> None:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except KeyboardInterrupt:
-        print(
-            "hqm: interrupted. What was answered is stored; run the same command again for the rest.", file=sys.stderr
-        )
+        print(f"hqm: interrupted. What was answered is stored; go on with\n  {command()}", file=sys.stderr)
         raise SystemExit(130) from None
 
 

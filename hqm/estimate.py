@@ -1,4 +1,4 @@
-"""How long, how many tokens, how much money: what a plan will take, before anything is asked."""
+"""How long, how many tokens, how much money: what a plan will take, and what the answers took."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hqm.administer import Job
-from hqm.respondents.base import RespondentName
+from hqm.respondents.base import Respondent, RespondentName
 from hqm.store import Store
 
-_ASSUMED_SECONDS = {"hf": 0.5, "embedded": 0.004, "openai": 0.2, "recorded": 0.00002}
+_ASSUMED_SECONDS = {"hf": 0.5, "embedded": 0.004, "openai": 0.2, "vllm": 0.05, "recorded": 0.00002}
 """Seconds a request, where the store has not seen the respondent answer: a 7B model on one GPU without batching, a tiny
-embedded one on a CPU, a server with 16 requests in flight, a file."""
+embedded one on a CPU, a server with 16 requests in flight, a vLLM of one's own, a file."""
 _IMAGE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 _CHARACTERS_A_TOKEN = 4
@@ -47,7 +47,7 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
     seconds = _seconds(store, jobs)
     tokens_in = sum(len(r.prompt) // _CHARACTERS_A_TOKEN + (_IMAGE_TOKENS if r.image else 0) for r in requests)
     tokens_out = sum(r.sampling.max_tokens for r in requests)
-    prices = prices or _own_prices(respondent.name)
+    prices = prices or _own_prices(respondent)
     cost = None if prices is None else (tokens_in * prices[0] + tokens_out * prices[1]) / 1e6
     return Forecast(
         rows=sum(job.rows for job in jobs),
@@ -62,8 +62,55 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
     )
 
 
-def _own_prices(name: str) -> tuple[float, float] | None:
-    parsed = RespondentName.parse(name) if name.startswith("openai/") else None
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What all stored answers of a respondent took, failed attempts included where the server counted them."""
+
+    respondent: str
+    answers: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    """Of the tokens read, those that the server found in its prefix cache."""
+    cost: float | None
+
+
+def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None) -> list[Spent]:
+    """Add up what the respondents that count tokens have used in this store, whatever command asked them.
+
+    Respondents whose answers name no tokens read (models run here, recorded ones) are left out. A cached token costs as
+    much as any other here: what a provider takes off is its own affair.
+    """
+    respondents: dict[int, Respondent] = {}
+    for job in jobs:
+        respondent = job.sitting.respondent
+        number = store.find_respondent(respondent.name, job.sitting.identity()) if respondent.live else None
+        if number is not None:
+            respondents[number] = respondent
+    totals: dict[str, Spent] = {}
+    for number, respondent in respondents.items():
+        used = store.usage(number)
+        if not used.tokens_in:
+            continue
+        before = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None))
+        read, written = before.tokens_in + used.tokens_in, before.tokens_out + used.tokens_out
+        own = prices or _own_prices(respondent)
+        totals[respondent.name] = Spent(
+            respondent.name,
+            before.answers + used.answers,
+            read,
+            written,
+            before.tokens_cached + used.tokens_cached,
+            None if own is None else (read * own[0] + written * own[1]) / 1e6,
+        )
+    return list(totals.values())
+
+
+def _own_prices(respondent: Respondent) -> tuple[float, float] | None:
+    if hasattr(respondent, "prices"):
+        found: tuple[float, float] | None = respondent.prices
+        return found
+    parsed = RespondentName.parse(respondent.name) if respondent.name.startswith("openai/") else None
     if parsed is None or not parsed.option("price_in"):
         return None
     return float(parsed.option("price_in")), float(parsed.option("price_out", parsed.option("price_in")))

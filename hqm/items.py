@@ -43,7 +43,7 @@ def _item(record: Mapping[str, Any], card: Card, place: str) -> Item:
     if isinstance(options, str):
         options = tuple(part.strip() for part in options.split("|"))
     image = record.get(names.image) or None
-    if image is not None:
+    if image is not None and not is_url(str(image)):
         image = safe_name(str(image), place)
     known = {getattr(names, field) for field in type(names).model_fields}
     return Item(
@@ -97,6 +97,15 @@ def hallucination_type(label: Any, place: str = "") -> str | None:
             remedy=f"The types are {', '.join(HALLUCINATION_TYPES)}.",
         )
     return name
+
+
+def is_url(text: str) -> bool:
+    """Whether a picture's name is a web address.
+
+    >>> is_url("https://example.org/a.jpg"), is_url("val2014/a.jpg")
+    (True, False)
+    """
+    return text.startswith(("http://", "https://"))
 
 
 def safe_name(name: str, place: str = "") -> str:

@@ -21,7 +21,7 @@ Respondents = Annotated[
     typer.Option(
         "--respondent",
         "-r",
-        help="hf/<folder or hub id>[@revision], openai/<model>[@url] or recorded/<file>; repeat it.",
+        help="hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@url] or recorded/<file>; repeat it.",
     ),
 ]
 Recorded = Annotated[Path | None, typer.Option(help="A file or folder of recorded answers, in place of respondents.")]
@@ -34,7 +34,10 @@ FormFiles = Annotated[
 Part = Annotated[str | None, typer.Option(help="One part of the benchmark (POPE: coco_random, ...).")]
 Limit = Annotated[int | None, typer.Option(min=1, help="The first so many items only, for a trial.")]
 Data = Annotated[Path | None, typer.Option(help="The data root; the variable HQM_DATA unless given.")]
-Images = Annotated[Path | None, typer.Option(help="The folder of pictures; the card's unless given.")]
+Images = Annotated[
+    str | None,
+    typer.Option(help="The pictures: a folder, a zip, parquet files or a web address; the card's unless given."),
+]
 ScoringOption = Annotated[
     str, typer.Option("--scoring", help="official (the released scorer) or paper (its definition).")
 ]
@@ -45,14 +48,32 @@ Temperature = Annotated[float | None, typer.Option(help="Sampling temperature; 0
 TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus sampling.")]
 MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="The longest answer, in tokens.")]
 Seed = Annotated[int | None, typer.Option(help="The base seed that every request's seed is derived from.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+Device = Annotated[str, typer.Option(help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
 Batch = Annotated[
     int, typer.Option(min=0, help="Questions a forward pass; 0 finds a number. The answers do not depend on it.")
 ]
 Workers = Annotated[
-    int, typer.Option(min=0, help="Processes that share the work; 0: one a core for tiny models, else one.")
+    int,
+    typer.Option(
+        min=0,
+        help="Processes that share the work; 0: one a GPU, or one a core for tiny models. Ray: actors at most; 0: all.",
+    ),
 ]
+EngineOption = Annotated[str, typer.Option("--engine", help="local (this machine's processes) or ray (a cluster).")]
+RayAddress = Annotated[
+    str, typer.Option("--ray-address", help="auto or an address of a Ray cluster; one is started here unless given.")
+]
+RayCpus = Annotated[float, typer.Option("--ray-cpus", min=0, help="CPUs that one Ray actor takes.")]
+RayGpus = Annotated[
+    float | None,
+    typer.Option("--ray-gpus", min=0, help="GPUs that one Ray actor takes; 1 where the cluster has any, unless given."),
+]
+Vllm = Annotated[
+    str,
+    typer.Option("--vllm", help="The program vllm, or the environment it is installed in; HQM_VLLM unless given."),
+]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Stop at once where another process is writing to the store.")]
 Blind = Annotated[bool, typer.Option("--blind", help="Put the questions without their pictures.")]
 Judges = Annotated[
     list[str] | None,
@@ -82,6 +103,10 @@ WordsOption = Annotated[
 ]
 Family = Annotated[
     Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option("--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."),
 ]
 PriceIn = Annotated[
     float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
@@ -113,6 +138,11 @@ def wishes(
     batch: Batch = 0,
     workers: Workers = 0,
     blind: Blind = False,
+    engine: EngineOption = "local",
+    ray_address: RayAddress = "",
+    ray_cpus: RayCpus = 1,
+    ray_gpus: RayGpus = None,
+    vllm: Vllm = "",
     judges: Judges = None,
     roles: Roles = None,
     rejudge: Rejudge = 1,
@@ -120,6 +150,7 @@ def wishes(
     mode: Mode = None,
     family: Family = None,
     words: WordsOption = None,
+    probabilities: Probabilities = False,
 ) -> Wishes:
     """The options of every command that asks respondents, as one value."""
     from hqm.session import Wishes
@@ -149,6 +180,11 @@ def wishes(
         batch=batch,
         workers=workers,
         blind=blind,
+        engine=engine,
+        ray_address=ray_address,
+        ray_cpus=ray_cpus,
+        ray_gpus=ray_gpus,
+        vllm=vllm,
         judges=tuple(judges or ()),
         roles=tuple(roles or ()),
         rejudge=rejudge,
@@ -156,6 +192,7 @@ def wishes(
         mode=mode,
         families=family,
         words=words,
+        probabilities=probabilities,
     )
 
 

@@ -1,4 +1,4 @@
-"""Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV.
+"""Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV, Parquet.
 
 The shape is told from the content, never from the name: POPE's `.json` files are JSON lines, one of its caption files
 is a run of pretty-printed objects. What cannot be read is reported with its line.
@@ -59,13 +59,18 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     Parameters
     ----------
     path
-        JSON lines, a JSON array of objects, objects one after another, or CSV (by the suffix `.csv`).
+        JSON lines, a JSON array of objects, objects one after another, CSV (by the suffix `.csv`) or Parquet (by the
+        suffix `.parquet`; a pattern such as `data/test-*.parquet` names several, and pictures in the rows become names).
 
     Raises
     ------
     DataError
         The file cannot be read, or a record is no JSON object; with the line.
     """
+    if path.suffix.lower() == ".parquet":
+        from hqm.images_parquet import read_rows
+
+        return read_rows(path)
     text = read_text(path, encoding)
     if path.suffix.lower() == ".csv":
         return list(_csv(text, path))

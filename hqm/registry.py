@@ -21,6 +21,7 @@ from typing import Any
 from hqm.benchmark import Benchmark, Scoring
 from hqm.card import Card
 from hqm.errors import CardError, DataError, UsageError
+from hqm.hub import hub_folder, is_hub
 from hqm.judges.base import Prompts
 
 GROUP = "hqm.benchmarks"
@@ -80,7 +81,7 @@ def load(
     name: str,
     *,
     data: Path | None = None,
-    images: Path | None = None,
+    images: Path | str | None = None,
     scoring: Scoring = "official",
     parser: str | None = None,
     mode: str | None = None,
@@ -134,6 +135,8 @@ def load(
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
     if not card.data.folder:
         return data or folder
+    if is_hub(card.data.folder) and data is None:
+        return hub_folder(card.data.folder)
     root = data or Path(os.environ.get(DATA_VARIABLE, ""))
     # a root that is itself the benchmark's folder is taken as such
     for candidate in (root / card.data.folder, root):

@@ -13,6 +13,7 @@ from hqm.administer import Administration, Desk, Job, StoredRespondent, cells_in
 from hqm.audit import audit
 from hqm.audit_value import Audit
 from hqm.benchmark import Benchmark, Scoring
+from hqm.engines import Engine, make_engine
 from hqm.errors import HQMError, UsageError
 from hqm.families import read_families
 from hqm.forms.build import read_form
@@ -41,7 +42,7 @@ class Wishes:
     part: str | None = None
     limit: int | None = None
     data: Path | None = None
-    images: Path | None = None
+    images: Path | str | None = None
     scoring: Scoring = "official"
     parser: str | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -50,6 +51,11 @@ class Wishes:
     batch: int = 0
     workers: int = 0
     blind: bool = False
+    engine: str = "local"
+    ray_address: str = ""
+    ray_cpus: float = 1
+    ray_gpus: float | None = None
+    vllm: str = ""
     judges: Sequence[str] = ()
     roles: Sequence[str] = ()
     rejudge: int = 1
@@ -57,6 +63,7 @@ class Wishes:
     mode: str | None = None
     families: Path | None = None
     words: str | None = None
+    probabilities: bool = False
     criterion: Path | None = None
     metrics: Sequence[str] = ()
 
@@ -72,7 +79,7 @@ class Session:
 
     def __init__(self, names: Sequence[str], store: Store, wishes: Wishes) -> None:
         self.store, self.wishes = store, wishes
-        self.desk = Desk(store, blind=wishes.blind)
+        self.desk = Desk(store, blind=wishes.blind, probabilities=wishes.probabilities)
         settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
         settings |= {"prompts": wishes.prompts, "mode": wishes.mode, "words": wishes.words}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
@@ -83,6 +90,7 @@ class Session:
             if wishes.part or wishes.limit:
                 benchmark.original = self._cut(benchmark, benchmark.original)
         self._respondents: dict[str, list[Respondent]] = {}
+        self._made: dict[str, Respondent] = {}
         self._judges: dict[str, Respondent] = {}
         self._brought: dict[str, list[Form]] = {}
 
@@ -113,11 +121,12 @@ class Session:
 
     def _live(self, name: str) -> Respondent:
         # one object a name, so that a model is loaded once for all benchmarks
-        for mine in self._respondents.values():
-            for respondent in mine:
-                if respondent.live and respondent.name == str(RespondentName.parse(name)):
-                    return respondent
-        return make_respondent(name, device=self.wishes.device, dtype=self.wishes.dtype, batch=self.wishes.batch)
+        if name not in self._made:
+            wishes = self.wishes
+            self._made[name] = make_respondent(
+                name, device=wishes.device, dtype=wishes.dtype, batch=wishes.batch, vllm=wishes.vllm
+            )
+        return self._made[name]
 
     def _recorded(self, benchmark: Benchmark, path: Path) -> list[Respondent]:
         recordings = benchmark.recordings(path)
@@ -237,12 +246,29 @@ class Session:
                 found += [self.desk.plan(sitting, one) for one in self.administrations(benchmark, respondent)]
         return found
 
+    def engine(self) -> Engine:
+        """Who runs the requests, as the options say."""
+        wishes = self.wishes
+        return make_engine(
+            wishes.engine,
+            workers=wishes.workers,
+            address=wishes.ray_address,
+            cpus=wishes.ray_cpus,
+            gpus=wishes.ray_gpus,
+        )
+
+    def fetch_images(self) -> None:
+        """Get the pictures that lie on the web, where anybody is going to look at them; a plan fetches nothing."""
+        for benchmark in self.benchmarks:
+            if not self.wishes.blind and any(r.live for r in self.respondents(benchmark)):
+                benchmark.pictures.fetch(item.image for item in benchmark.original.items if item.image)
+
     def missing_images(self) -> dict[str, tuple[int, int]]:
         """Benchmark -> how many of its pictures are missing, of how many."""
         found = {}
         for benchmark in self.benchmarks:
             names = {item.image for item in benchmark.original.items if item.image}
-            found[benchmark.name] = (sum(not (benchmark.images / name).is_file() for name in names), len(names))
+            found[benchmark.name] = (sum(not benchmark.pictures.has(name) for name in names), len(names))
         return found
 
     def people(self, benchmark: Benchmark) -> list[StoredRespondent]:

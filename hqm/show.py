@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hqm.audit_value import Audit
     from hqm.benchmark import Benchmark
     from hqm.card import Card
-    from hqm.estimate import Forecast
+    from hqm.estimate import Forecast, Spent
     from hqm.fetch import Fetched
     from hqm.published import TableAudit
     from hqm.scoring import FileScore
@@ -79,7 +79,26 @@ def _respondents() -> None:
     for respondent, benchmarks in by_name.items():
         table.add_row(respondent, ", ".join(benchmarks))
     _print(table)
+    _families()
     print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+
+
+def _families() -> None:
+    """The families of local models: how each is asked, what of a picture its questions share, what it needs."""
+    from hqm.respondents.families import FAMILIES
+
+    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
+    table = _table("Families of hf/ models", "family", "model_type", "questions share", "asked by")
+    for family in FAMILIES:
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
+        if family.needs:
+            shared += f" (needs {', '.join(family.needs)})"
+        asked = "" if family.refusal else "chat template"
+        if family.form:
+            asked += f", else {json.dumps(family.form)}"
+        table.add_row(family.name, ", ".join(family.types), shared, asked)
+    _print(table)
+    print("A family that is not listed is tried by its chat template, and checked against plain generate.")
 
 
 def _parsers() -> None:
@@ -243,6 +262,15 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
             print(
                 f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
             )
+
+
+def spent(found: Sequence[Spent]) -> None:
+    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    for one in found:
+        cached = f" ({one.tokens_cached:,} of them from the server's cache)" if one.tokens_cached else ""
+        cost = "" if one.cost is None else f", cost {one.cost:.4f}"
+        tokens = f"{one.tokens_in:,} tokens read{cached}, {one.tokens_out:,} written"
+        print(f"{one.respondent}: {one.answers:,} answers so far, {tokens}{cost}")
 
 
 def _whole(*numbers: int) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.types import Judgement, Response, State
+from hqm.types import Judgement, Response, State, Usage
 
 VERSION = 1
 _TABLES = ("respondents", "asks", "images", "answers", "judgements", "records")
@@ -324,6 +324,12 @@ class Store:
             "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
         )
         return {number: json.loads(detail) for number, detail in rows}
+
+    def usage(self, respondent: int) -> Usage:
+        """The tokens that a respondent's answers used, summed over runs and attempts."""
+        kinds = ("tokens_in", "tokens_out", "tokens_cached")
+        sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
+        return Usage(*self._one(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
 
     def count(self) -> int:
         """How many answers there are, attempts included."""

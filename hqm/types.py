@@ -290,3 +290,13 @@ class Estimate:
 def finite(value: float | None) -> float | None:
     """The number, or None for what JSON cannot say (NaN, infinities)."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a respondent's stored answers used, attempts included."""
+
+    answers: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int

@@ -26,9 +26,14 @@ class JudgeServer:
     """
 
     def __init__(
-        self, reply: Reply, trouble: Callable[[str, int], str] = lambda _p, _n: "", *, delay: float = 0.002
+        self,
+        reply: Reply,
+        trouble: Callable[[str, int], str] = lambda _p, _n: "",
+        *,
+        delay: float = 0.002,
+        refuse: str = "",
     ) -> None:
-        self.reply, self.trouble, self.delay = reply, trouble, delay
+        self.reply, self.trouble, self.delay, self.refuse = reply, trouble, delay, refuse
         self.prompts: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.attempts: Counter[str] = Counter()
@@ -50,6 +55,8 @@ class JudgeServer:
         prompt = body["messages"][0]["content"][-1]["text"]
         self.attempts[prompt] += 1
         await asyncio.sleep(self.delay)
+        if self.refuse and self.refuse in body:
+            return JSONResponse({"error": {"message": f"unknown parameter {self.refuse}"}}, 400)
         trouble = self.trouble(prompt, self.attempts[prompt])
         if trouble == "429":
             return JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "0.01"})

@@ -176,6 +176,23 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
         server.stop()
 
 
+def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: Path) -> None:
+    from hqm.respondents.base import Request, Sampling
+
+    schema = {"type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"]}
+    for knows in (True, False):
+        server = JudgeServer(lambda p, b: "{}", refuse="" if knows else "response_format")
+        try:
+            respondent = hqm.make_respondent(server.name())
+            request = Request("Label it.", None, Sampling(), 1, schema=schema)
+            ((_, response),) = [pair for batch in respondent.answer([request]) for pair in batch]
+            assert (response.text, response.state) == ("{}", "ok")
+            sent = server.bodies[-1].get("response_format")
+            assert (sent["json_schema"]["schema"] == schema) if knows else sent is None
+        finally:
+            server.stop()
+
+
 def test_another_judge_is_compared_with_the_first(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:

@@ -115,7 +115,7 @@ def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Req
     shared = answers(requests_, 16)
     for batch in (1, 16):
         respondent = make_respondent(MODEL, batch=batch)
-        respondent._engine.why_plain = "asked for by a test"  # type: ignore[attr-defined]
+        respondent._engine.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
         plain = [pair for group in respondent.answer(requests_) for pair in group]
         assert {(r.prompt, r.run, str(r.image)): a._replace(detail={}) for r, a in plain} == shared
     respondent = make_respondent(MODEL)
@@ -143,7 +143,7 @@ def test_drawn_tokens_follow_the_distribution() -> None:
     import torch
     from scipy.stats import chisquare
 
-    from hqm.respondents.decoding import Chooser
+    from hqm.respondents.drawing import Chooser
 
     chances = torch.tensor([0.5, 0.2, 0.2, 0.1, 0.0])
     scores = chances.log()[None].expand(4000, -1)

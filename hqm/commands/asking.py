@@ -22,7 +22,7 @@ from hqm.commands.shared import (
     write_text,
 )
 from hqm.errors import UsageError
-from hqm.options import AsJson, Benchmarks, DryRun, PriceIn, PriceOut, Quiet, StoreOption, asks
+from hqm.options import AsJson, Benchmarks, DryRun, NoWait, PriceIn, PriceOut, Quiet, StoreOption, asks
 
 if TYPE_CHECKING:
     from hqm.administer import Job
@@ -53,10 +53,11 @@ def run(
     price_out: PriceOut = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    no_wait: NoWait = False,
 ) -> None:
     """Put the forms to the respondents and store the answers; what is stored already is not asked again."""
     path = store_path(benchmarks, store)
-    with readable(path) if dry_run else writable(path) as opened:
+    with readable(path) if dry_run else writable(path, no_wait) as opened:
         session = session_of(benchmarks, opened, wishes)
         complete = _administer(session, prices_of(price_in, price_out), dry_run, quiet)
     if not complete:
@@ -93,6 +94,7 @@ def audit(
     price_out: PriceOut = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    no_wait: NoWait = False,
 ) -> None:
     """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
     from hqm import show
@@ -105,7 +107,7 @@ def audit(
     folder = out or (report.parent if report else Path("out") / stem(benchmarks))
     path = store_path(benchmarks, store, folder)
     page = report or folder / "report.html"
-    with readable(path) if dry_run or (offline and path.exists()) else writable(path) as opened:
+    with readable(path) if dry_run or (offline and path.exists()) else writable(path, no_wait) as opened:
         session = session_of(benchmarks, opened, replace(wishes, criterion=criterion, metrics=tuple(metrics or ())))
         complete = offline or _administer(session, prices_of(price_in, price_out), dry_run, quiet)
         if dry_run:
@@ -158,16 +160,20 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
     """Ask what is missing; whether everything asked for was answered."""
     from hqm import show
     from hqm.administer import administer
+    from hqm.estimate import spent
+    from hqm.interrupt import interruption
     from hqm.progress import bars
 
+    if not dry_run:
+        session.fetch_images()
     jobs = session.jobs()
     if dry_run:
         _show_plan(session, jobs, prices)
         return True
     if not session.wishes.blind and any(job.sitting.respondent.live for job in jobs):
         show.missing_images(session.missing_images())
-    with bars(jobs, quiet) as progress:
-        outcome = administer(session.store, jobs, progress, workers=session.wishes.workers)
+    with interruption(quiet) as stop, bars(jobs, quiet) as progress:
+        outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop)
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
     if outcome.errors:
@@ -176,6 +182,11 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
         )
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
+    show.spent(spent(session.store, jobs, prices))
+    if stop():
+        what = f"{stored + outcome.asked} answers are stored in {session.store.path}, {outcome.left} are left"
+        print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
+        raise typer.Exit(stop.status)
     return not outcome.failed and not outcome.errors and _judge(session, quiet)
 
 

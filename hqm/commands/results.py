@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hqm.commands.shared import write_report
-from hqm.options import AsJson, Data, Mode, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
+from hqm.commands.shared import writable, write_report
+from hqm.options import AsJson, Data, Mode, NoWait, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
 
 
 def score(
@@ -75,10 +75,10 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help="A .jsonl or .parquet file that `hqm export` wrote.")],
     store: Annotated[Path, typer.Option(help="The store to add to; made when it does not exist.")],
+    no_wait: NoWait = False,
 ) -> None:
     """Add exported answers to a store; what it has already is left as it is."""
     from hqm.exchange import import_store
-    from hqm.store import Store
 
-    with Store(store) as opened:
+    with writable(store, no_wait) as opened:
         print(f"{import_store(file, opened)} new answers: {store}")

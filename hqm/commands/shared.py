@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,14 @@ def stem(names: Sequence[str]) -> str:
     return "-".join(Path(name).stem for name in names)
 
 
-def writable(path: Path) -> Store:
-    """A store to add to."""
+@contextmanager
+def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
+    """A store to add to, and its lock."""
+    from hqm.lock import writing
     from hqm.store import Store
 
-    return Store(path)
+    with writing(path, wait=not no_wait), Store(path) as store:
+        yield store
 
 
 def readable(path: Path) -> Store:

@@ -67,6 +67,7 @@ INDICATORS: Mapping[str, str] = {
     "specificity": "Of the answers that people found hallucinated, the share that the benchmark scores as wrong.",
     "kappa": "Cohen's kappa between the benchmark's verdicts and people's labels.",
     "prediction_powered": "Mean score corrected by people's labels (PPI++), respondent by respondent in the detail.",
+    "rogan_gladen": "Mean score corrected by pooled sensitivity and specificity; only where these are alike for all respondents.",
     "labels_needed": "Labels a respondent that people's scores need for a reliability of .90.",
     "alpha": "Cronbach's alpha (KR-20 for 0/1 scores) over items.",
     "alpha_types": "Cronbach's alpha over the scores by hallucination type.",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hqm.indicators.case import Case, Protocol, case, family_of
 from hqm.indicators.forms import form_effect
+from hqm.indicators.generalizability import generalizability
+from hqm.indicators.judged import between_judgements, criterion
 from hqm.indicators.pairs import agreement, length_shift
 from hqm.indicators.runs import retest
 from hqm.metrics import Metric
@@ -23,6 +26,7 @@ def compare(
     *,
     other_metric: Metric | None = None,
     runs: Sequence[ScoreMatrix] = (),
+    families: Sequence[str] = (),
     **settings: Any,
 ) -> list[Estimate]:
     """All estimates of one pair of administrations.
@@ -39,6 +43,8 @@ def compare(
         What stands in the signatures.
     runs
         All runs of the reference form, the reference first: they show the noise of the seeds when forms are compared.
+    families
+        The family of every respondent of the first, in its order.
     settings
         `deterministic` and `n_effective`, as in `Case`.
     """
@@ -47,15 +53,25 @@ def compare(
     found = list(agreement(one))
     if facet in ("form", "sight"):
         found.append(length_shift(one))
+    repeats = _case_of_runs(runs, metric, protocol, settings) if facet in ("form", "judge") else None
     if facet == "form":
-        found += form_effect(one, _case_of_runs(runs, metric, protocol, settings))
+        found += form_effect(one, repeats)
+        found += generalizability(replace(one, family="generalizability"), "form")
+    if family in ("judge_consistency", "judge_agreement"):
+        found += between_judgements(one, repeats)
+        found += generalizability(replace(one, family="generalizability"), "judge")
+    if family == "criterion":
+        kin = dict(zip(first.respondents, families, strict=False))
+        found += criterion(one, [kin.get(name, name) for name in one.respondents])
     return found
 
 
 def compare_runs(runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any) -> list[Estimate]:
     """What all runs of one form together say of test-retest reliability."""
     one = _case_of_runs(runs, metric, protocol, settings)
-    return [] if one is None else list(retest(one))
+    if one is None:
+        return []
+    return [*retest(one), *generalizability(replace(one, family="generalizability"), "run")]
 
 
 def _case_of_runs(

@@ -13,7 +13,7 @@ from typing import Any
 
 from hqm.administer import Desk
 from hqm.benchmark import Benchmark
-from hqm.engine import answer_all
+from hqm.engines.local import answer_all
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
 from hqm.judges.procedure import NotAsked, Rows, verdicts
@@ -122,7 +122,7 @@ class JudgeDesk:
             by_model.setdefault(call.respondent.name, []).append(call)
         groups = list(by_model.values())
         owner = {id(call.request): call for call in calls}
-        for i, batch in answer_all([(mine[0].respondent, [c.request for c in mine]) for mine in groups], 1):
+        for i, batch in answer_all([(mine[0].respondent, [c.request for c in mine]) for mine in groups], workers=1):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch

@@ -221,11 +221,14 @@ def lambda2(
     """
 
     def value(x: Floats) -> float:
-        k, covariance = x.shape[1], np.cov(x.T)
-        off = covariance - np.diag(np.diag(covariance))
-        total = float(covariance.sum())
-        root = math.sqrt(k / (k - 1) * float((off**2).sum()))
-        return (float(off.sum()) + root) / total if total > 0 else math.nan
+        # the sum of all squared covariances is that of the respondents' inner products, a far smaller table
+        n, k = x.shape
+        centred = x - x.mean(axis=0)
+        variances = (centred**2).sum(axis=0) / (n - 1)
+        squares = float((((centred @ centred.T) / (n - 1)) ** 2).sum() - (variances**2).sum())
+        total = float((centred.sum(axis=1) ** 2).sum() / (n - 1))
+        off, root = total - float(variances.sum()), math.sqrt(k / (k - 1) * max(squares, 0.0))
+        return (off + root) / total if total > 0 else math.nan
 
     return with_bootstrap(complete_scores(scores), value, "lambda 2", rng, families)
 

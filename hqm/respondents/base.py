@@ -2,6 +2,7 @@
 
     hf/<folder or hub id>[@revision]         a vision-language model run here by transformers
     hf/<benchmark>:<name>                    a respondent embedded in a benchmark (`hf/shapes:steady`)
+    vllm/<folder or hub id>[@revision]       a model that vLLM serves on this machine, started and stopped with the run
     openai/<model>[@<base url>]              a server with the OpenAI chat interface
     recorded/<file or folder>                answers recorded earlier
 
@@ -19,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 from hqm.errors import UsageError
 from hqm.types import Response
 
-KINDS = ("hf", "openai", "recorded")
+KINDS = ("hf", "vllm", "openai", "recorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed."""
+    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed.
+
+    `words` are the answers whose probability as the first token is to be recorded; the answer does not depend on them.
+    """
 
     prompt: str
     image: Path | None
@@ -57,6 +61,7 @@ class Request:
     item: str = ""
     schema: Mapping[str, Any] | None = None
     """A JSON schema that the reply should follow, for a server that can enforce one."""
+    words: tuple[str, ...] = ()
 
 
 class Respondent(Protocol):
@@ -108,7 +113,7 @@ class RespondentName:
         if not slash or kind not in KINDS or not rest:
             raise UsageError(
                 f"{text!r} names no respondent",
-                remedy="Write hf/<folder or hub id>[@revision], openai/<model>[@<base url>] or recorded/<file>.",
+                remedy="Write hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@<base url>] or recorded/<file>.",
             )
         rest, _, query = rest.partition("?")
         settings = tuple(parse_qsl(query, keep_blank_values=True))
@@ -116,7 +121,9 @@ class RespondentName:
             return cls(kind, rest, "", settings)
         # a base url comes behind the last @ that is followed by one; a revision has no slash
         target, at_sign, at = rest.rpartition("@")
-        if (at_sign and ((kind == "openai" and "://" not in at) or (kind == "hf" and "/" in at))) or not at_sign:
+        if (
+            at_sign and ((kind == "openai" and "://" not in at) or (kind in ("hf", "vllm") and "/" in at))
+        ) or not at_sign:
             target, at = rest, ""
         return cls(kind, target, at, settings)
 
@@ -141,3 +148,18 @@ class RespondentName:
     def option(self, key: str, default: str = "") -> str:
         """A setting that is not about sampling."""
         return dict(self.settings).get(key, default)
+
+    def number(self, key: str, default: float) -> float:
+        """A setting that is a number from 0 up.
+
+        >>> RespondentName.parse("openai/x?concurrency=4").number("concurrency", 16)
+        4.0
+        """
+        text = self.option(key, str(default))
+        try:
+            found = float(text)
+        except ValueError:
+            found = -1.0
+        if not 0 <= found < float("inf"):
+            raise UsageError(f"{key}={text!r} is no number from 0 up", place=str(self))
+        return found

@@ -1,274 +1,270 @@
 """Decoding with a shared image prefix: the picture is seen once, its keys and values serve every question about it.
 
 A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question). The prefix of each
-picture runs through the model once; its key-value cache is then repeated for the rows of a batch, the tails follow
-left-padded between cache and answer, and tokens are drawn row by row. What comes out is what plain `generate` gives:
-the first batch is checked against it, and a model that disagrees is run by plain `generate` (`Engine.why_plain` says
-why).
+picture runs through the model once; the tails of all its questions follow behind it (`hqm.respondents.prefix`), and tokens
+are drawn row by row. A question asked in several runs is read once.
+
+Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
+a picture, and plain `generate` does the rest. What comes out is what plain `generate` gives: the first batch is checked
+against it, and a model that disagrees shares less. `Engine.how` says what is shared, and why no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from hqm.respondents.drawing import Chooser, Words
+from hqm.respondents.families import Sharing
+from hqm.respondents.loading import Loaded
+from hqm.respondents.prefix import Prefill, Questions, decode_packed, decode_rows
+from hqm.respondents.reading import Prompt, Reader, Unsplit
 
-_IMAGE_KEYS_KEPT_OUT = frozenset({"input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids"})
-
-
-class Chooser:
-    """Draws each row's next token with that row's own random stream.
-
-    Token t of a request uses number t of the Philox stream keyed by the request's seed; the token is the one where the
-    cumulative distribution, in vocabulary order, passes that number. So an answer depends on its request alone: not on
-    the batch, the place in it, the order, or the number of workers. With temperature 0 it is the likeliest token.
-    """
-
-    def __init__(self, seeds: Sequence[int], temperature: float, top_p: float) -> None:
-        self.temperature, self.top_p = temperature, top_p
-        self._streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds] if temperature > 0 else []
-
-    def choose(self, scores: Any, rows: Sequence[int]) -> Any:
-        """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
-        import torch
-
-        if self.temperature == 0:
-            return scores.argmax(dim=-1)
-        chances = torch.softmax(scores.double() / self.temperature, dim=-1)
-        if self.top_p < 1:
-            ranked, order = chances.sort(dim=-1, descending=True, stable=True)
-            spare = ranked.cumsum(dim=-1) - ranked > self.top_p  # kept until the mass before a token passes top-p
-            chances = chances.masked_fill(torch.zeros_like(spare).scatter(-1, order, spare), 0.0)
-        passed = chances.cumsum(dim=-1)
-        numbers = torch.tensor([self._streams[row].random() for row in rows], dtype=passed.dtype, device=passed.device)
-        # a token of probability 0 spans nothing, so the number never falls on it
-        chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
-        return chosen.clamp(max=scores.shape[-1] - 1)
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """As a logits processor of `generate`: everything but the chosen token becomes impossible."""
-        import torch
-
-        if self.temperature == 0:
-            return scores
-        chosen = self.choose(scores, range(len(scores)))
-        return torch.full_like(scores, -torch.inf).scatter(-1, chosen[:, None], 0.0)
+_LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
+_IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
+_CHECKED = 4
+"""Rows of the first batch that are compared with plain `generate`."""
+_NEAR = 0.1
+"""In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """A prompt as the model sees it: the text with its picture, the seed, and the picture's key."""
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The new tokens of one prompt, the end token included where it came, and the first token's probabilities."""
 
-    text: str
-    picture: Any
-    picture_key: Any
-    seed: int
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What the processor makes of one picture: the tokens up to the question, and the pixel tensors."""
-
-    prefix: tuple[int, ...]
-    tensors: dict[str, Any]
+    tokens: list[int]
+    first: dict[str, float]
 
 
 class Engine:
-    """Generates token lists for prompts, sharing each picture's prefix where the model allows it."""
+    """Generates answers to prompts, sharing as much of each picture as the model allows.
 
-    def __init__(self, model: Any, processor: Any) -> None:
-        self.model, self.processor = model, processor
-        self.tokenizer = processor.tokenizer
-        ends = model.generation_config.eos_token_id
+    Parameters
+    ----------
+    loaded
+        A model with its processor.
+    name
+        The respondent, for what is said of it.
+    """
+
+    def __init__(self, loaded: Loaded, name: str = "") -> None:
+        self.model, self.tokenizer = loaded.model, loaded.tokenizer
+        self.reader, self.name = Reader(loaded), name
+        settings, text = self.model.generation_config, self.model.config.get_text_config()
+        ends = settings.eos_token_id if settings.eos_token_id is not None else getattr(text, "eos_token_id", None)
+        ends = self.tokenizer.eos_token_id if ends is None else ends
         self.ends = frozenset(ends if isinstance(ends, list) else [ends])
-        self.why_plain = ""
-        """Why prompts run through plain `generate`; empty while prefixes are shared."""
-        self._seen: dict[Any, _Seen] = {}
-        self._checked = False
-        if getattr(model.config, "is_encoder_decoder", False):
-            self.why_plain = "an encoder-decoder has no prefix to share"
+        start = settings.decoder_start_token_id
+        self._start = getattr(text, "decoder_start_token_id", None) if start is None else start
+        self.sharing: Sharing = loaded.family.sharing
+        self.why = loaded.family.why
+        self._words = Words(self.tokenizer)
+        self._tower = next((t for t in loaded.family.towers if t in dict(self.model.named_modules())), "")
+        self._towers: dict[Any, Any] = {}
+        self.packs = True
+        """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
+        self._checked: set[Sharing] = {"nothing"}
+        if self.sharing != "prefix":
+            self._say()
 
-    def generate(self, prompts: Sequence[Prompt], temperature: float, top_p: float, max_tokens: int) -> list[list[int]]:
-        """The new tokens of every prompt, the end token included where it came."""
+    @property
+    def how(self) -> str:
+        """What is shared, and why no more."""
+        return f"{_IN_WORDS[self.sharing]}: {self.why}" if self.why else _IN_WORDS[self.sharing]
+
+    def _say(self) -> None:
+        logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
+
+    def look_ahead(self, prompts: Sequence[Prompt]) -> None:
+        """Prepare the next batch's pictures while this one runs; only a shared prefix uses them."""
+        if self.sharing == "prefix" and "prefix" in self._checked:
+            self.reader.look_ahead(prompts)
+
+    def release(self) -> None:
+        """Let go of what is kept between batches, after memory ran out."""
         import torch
 
-        chooser = Chooser([p.seed for p in prompts], temperature, top_p)
+        self.reader.forget()
+        self._towers.clear()
+        gc.collect()
+        if self.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def share_less(self, why: str, sharing: Sharing | None = None) -> None:
+        """Share less from now on, for a reason."""
+        self.sharing, self.why = sharing or _LESS[self.sharing], why
+        self._say()
+
+    def generate(self, prompts: Sequence[Prompt], temperature: float, top_p: float, max_tokens: int) -> list[Drawn]:
+        """Answer every prompt."""
+        import torch
+
+        words = [self._words.of(p.words) for p in prompts]
+
+        def chooser(count: int = len(prompts), watch: Sequence[int] = ()) -> Chooser:
+            return Chooser([p.seed for p in prompts[:count]], temperature, top_p, words[:count], watch)
+
+        compared = range(min(_CHECKED, len(prompts)))
+
         with torch.inference_mode():
-            if not self.why_plain and all(p.picture is not None for p in prompts):
-                split = self._split(prompts)
-                if split is not None:
-                    return self._shared(prompts, split, chooser, max_tokens)
-            return self._plain(prompts, chooser, max_tokens)
+            if any(p.picture is None for p in prompts):
+                return self._plain(prompts, chooser(), max_tokens)
+            while True:
+                ways: dict[Sharing, Callable[..., list[Drawn]]] = {
+                    "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
+                }  # fmt: skip
+                level = self.sharing
+                drawing = chooser(watch=() if level in self._checked else compared)
+                try:
+                    drawn = ways[level](prompts, drawing, max_tokens)
+                except Unsplit as unsplit:
+                    self.share_less(unsplit.why)
+                    continue
+                if level not in self._checked:
+                    again = chooser(len(compared), compared)
+                    if not self._same(drawn, drawing, self._plain(prompts[:_CHECKED], again, max_tokens), again):
+                        if level == "prefix" and self.packs:
+                            self.packs = False
+                            continue
+                        self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
+                        continue
+                    self._checked.add(level)
+                return drawn
+
+    def _same(self, drawn: list[Drawn], drawing: Chooser, again: list[Drawn], plain: Chooser) -> bool:
+        """Whether answers are those of plain `generate`; in half precision, whether their distributions are near."""
+        import torch
+
+        if self.model.dtype == torch.float32:
+            return all(a.tokens == b.tokens for a, b in zip(again, drawn, strict=False))
+        return all(float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR for row in plain.watched)
 
     # --- plain ---
 
-    def _plain(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int) -> list[list[int]]:
+    def _plain(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int, inputs: Any = None) -> list[Drawn]:
         from transformers import GenerationConfig, LogitsProcessorList
 
-        pictures = [[p.picture] for p in prompts if p.picture is not None]
-        inputs = self._inputs([p.text for p in prompts], pictures or None)
+        inputs = self.reader.inputs(prompts) if inputs is None else inputs
         settings = self.model.generation_config
         # the model's own distribution: no penalties, no habits of its generation_config
         config = GenerationConfig(
             max_new_tokens=max_tokens,
             do_sample=False,
             num_beams=1,
-            eos_token_id=settings.eos_token_id,
+            eos_token_id=sorted(self.ends),
             bos_token_id=settings.bos_token_id,
             pad_token_id=self.tokenizer.pad_token_id,
+            decoder_start_token_id=self._start,
         )
         tokens = self.model.generate(
             **inputs, generation_config=config, logits_processor=LogitsProcessorList([chooser])
         )
-        start = 0 if getattr(self.model.config, "is_encoder_decoder", False) else inputs["input_ids"].shape[1]
-        return [self._until_end(row) for row in tokens[:, start:].tolist()]
+        asked = inputs["input_ids"]
+        begin = asked.shape[1]
+        # an encoder-decoder gives its first token back, some families nothing of the prompt
+        if tokens.shape[1] < begin or not bool((tokens[:, :begin] == asked).all()):
+            begin = int(self._start is not None and bool((tokens[:, 0] == self._start).all()))
+        return self._drawn(tokens[:, begin:].tolist(), chooser)
 
-    def _inputs(self, texts: list[str], pictures: Any) -> Any:
-        inputs = self.processor(
-            images=pictures, text=texts, return_tensors="pt", padding=True, add_special_tokens=False
-        )
-        return inputs.to(self.model.device, dtype=self.model.dtype)
+    def _drawn(self, rows: list[list[int]], chooser: Chooser) -> list[Drawn]:
+        first = chooser.first or [{} for _ in rows]
+        return [Drawn(self._until_end(row), chances) for row, chances in zip(rows, first, strict=True)]
 
     def _until_end(self, row: list[int]) -> list[int]:
         stop = next((i + 1 for i, token in enumerate(row) if token in self.ends), len(row))
         return row[:stop]
 
-    # --- shared ---
+    # --- vision features ---
 
-    def _split(self, prompts: Sequence[Prompt]) -> list[tuple[_Seen, list[int]]] | None:
-        """Each prompt as the prefix of its picture and its own tail, or None when a prompt does not split so."""
-        if len(self._seen) > 2048:
-            self._seen.clear()
-        image_id = self._image_token()
-        if image_id is None:
-            self.why_plain = "its processor has no picture token to split a prompt at"
-            return None
-        rows = self.tokenizer([p.text for p in prompts], add_special_tokens=False)["input_ids"]
-        split = []
-        for prompt, ids in zip(prompts, rows, strict=True):
-            places = [i for i, token in enumerate(ids) if token == image_id]
-            if not places:
-                self.why_plain = "its prompts do not show the picture token"
-                return None
-            tail = ids[places[-1] + 1 :]
-            seen = self._seen.get(prompt.picture_key)
-            if seen is None:
-                inputs = self._inputs([prompt.text], [[prompt.picture]])
-                whole = inputs["input_ids"][0].tolist()
-                if not tail or whole[len(whole) - len(tail) :] != tail:
-                    self.why_plain = "the text behind the picture is tokenised otherwise within the prompt"
-                    return None
-                tensors = {key: value for key, value in inputs.items() if key not in _IMAGE_KEYS_KEPT_OUT}
-                seen = self._seen[prompt.picture_key] = _Seen(tuple(whole[: len(whole) - len(tail)]), tensors)
-                if image_id in tail or seen.prefix.count(image_id) == 0:
-                    self.why_plain = "the picture does not stand before the question"
-                    return None
-            split.append((seen, tail))
-        return split
+    def _with_features(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int) -> list[Drawn]:
+        """Plain `generate` with the vision tower's output put in its place."""
+        if not self._tower:
+            raise Unsplit("its vision tower is not where it is looked for")
+        known = {p.picture_key: self._towers.get(p.picture_key) for p in prompts}
+        for prompt in prompts:
+            if known[prompt.picture_key] is None:
+                known[prompt.picture_key] = self._look(prompt)
+        self._towers = known
+        try:
+            inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
+        except Unsplit:
+            inputs = None
+        with self._replayed([known[p.picture_key] for p in prompts]):
+            return self._plain(prompts, chooser, max_tokens, inputs)
 
-    def _image_token(self) -> int | None:
-        for holder, name in (
-            (self.model.config, "image_token_id"),
-            (self.model.config, "image_token_index"),
-            (self.processor, "image_token_id"),
-        ):
-            found = getattr(holder, name, None)
-            if isinstance(found, int):
-                return found
-        return None
+    def _look(self, prompt: Prompt) -> Any:
+        """The vision tower's output for one picture; nothing else runs."""
 
-    def _shared(
-        self, prompts: Sequence[Prompt], split: list[tuple[_Seen, list[int]]], chooser: Chooser, max_tokens: int
-    ) -> list[list[int]]:
+        def catch(_module: Any, _inputs: Any, output: Any) -> None:
+            raise _Caught(output)
+
+        handle = self.model.get_submodule(self._tower).register_forward_hook(catch)
+        try:
+            self.model.generate(**self.reader.inputs([prompt]), max_new_tokens=1)
+        except _Caught as caught:
+            return caught.output
+        finally:
+            handle.remove()
+        raise Unsplit("its vision tower is not asked for a picture")
+
+    @contextmanager
+    def _replayed(self, outputs: Sequence[Any]) -> Iterator[None]:
+        tower = self.model.get_submodule(self._tower)
+        tower.forward = lambda *_args, **_settings: _joined(outputs)
+        try:
+            yield
+        finally:
+            del tower.forward
+
+    # --- prefix ---
+
+    def _shared(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int) -> list[Drawn]:
+        if getattr(self.model.config, "is_encoder_decoder", False):
+            raise Unsplit("an encoder-decoder has no prefix to share")
+        split = self.reader.split(prompts)
         # pictures whose prefixes are of one length run together
-        by_length: dict[int, list[int]] = {}
+        by_shape: dict[Any, list[int]] = {}
         for row, (seen, _) in enumerate(split):
-            by_length.setdefault(len(seen.prefix), []).append(row)
+            by_shape.setdefault(seen.shape, []).append(row)
         answers: list[list[int]] = [[] for _ in prompts]
-        for rows in by_length.values():
-            for row, answer in zip(rows, self._decode(rows, split, chooser, max_tokens), strict=True):
-                answers[row] = answer
-        if not self._checked:
-            self._checked = True
-            self._check(prompts[: min(4, len(prompts))], answers, chooser, max_tokens)
-            if self.why_plain:
-                return self._plain(
-                    prompts, Chooser([p.seed for p in prompts], chooser.temperature, chooser.top_p), max_tokens
-                )
-        return answers
+        first: list[dict[str, float]] = [{} for _ in prompts]
+        for rows in by_shape.values():
+            prefill = Prefill.of(self.model, [split[row][0] for row in rows])
+            for places in prefill.together([len(split[row][1]) for row in rows], max_tokens):
+                mine = [rows[place] for place in places]
+                part = chooser.part(mine)
+                pictures = [prefill.owner[id(split[row][0])] for row in mine]
+                tails = [split[row][1] for row in mine]
+                decode = decode_packed if self.packs and prefill.may_pack(tails, max_tokens) else decode_rows
+                found = decode(Questions(self.model, prefill, pictures, tails, self.ends), part, max_tokens)
+                for row, answer in zip(mine, found, strict=True):
+                    answers[row] = answer
+                for row, chances in zip(mine, part.first, strict=False):
+                    first[row] = chances
+                chooser.watched |= {mine[place]: chances for place, chances in part.watched.items()}
+        chooser.first = first if any(first) else []
+        return self._drawn(answers, chooser)
 
-    def _check(self, prompts: Sequence[Prompt], answers: list[list[int]], chooser: Chooser, max_tokens: int) -> None:
-        """Compare the first rows with plain `generate`; half precision may differ in a late token, never in the first."""
-        import torch
 
-        again = self._plain(prompts, Chooser([p.seed for p in prompts], chooser.temperature, chooser.top_p), max_tokens)
-        exact = self.model.dtype == torch.float32
-        same = all(a == b if exact else a[:1] == b[:1] for a, b in zip(again, answers, strict=False))
-        if not same:
-            self.why_plain = "sharing the prefix does not give the answers of plain generate"
+class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
+    def __init__(self, output: Any) -> None:
+        self.output = output
+        super().__init__()
 
-    def _decode(
-        self, rows: list[int], split: list[tuple[_Seen, list[int]]], chooser: Chooser, max_tokens: int
-    ) -> list[list[int]]:
-        import torch
 
-        device = self.model.device
-        cache, owner = self._prefill([split[row][0] for row in rows])
-        cache.batch_select_indices(torch.tensor(owner, device=device))
-        length = len(split[rows[0]][0].prefix)
-        tails = [split[row][1] for row in rows]
-        width = max(map(len, tails))
-        ids = torch.full((len(rows), width), int(self.tokenizer.pad_token_id), dtype=torch.long)
-        mask = torch.zeros((len(rows), length + width), dtype=torch.long)
-        mask[:, :length] = 1
-        for r, tail in enumerate(tails):
-            ids[r, width - len(tail) :] = torch.tensor(tail)
-            mask[r, length + width - len(tail) :] = 1
-        ids, mask = ids.to(device), mask.to(device)
-        position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
-        answers: list[list[int]] = [[] for _ in rows]
-        alive = list(range(len(rows)))
-        for step in range(max_tokens):
-            out = self.model(
-                input_ids=ids,
-                attention_mask=mask,
-                position_ids=position,
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            chosen = chooser.choose(out.logits[:, -1].float(), [rows[i] for i in alive])
-            going = []
-            for place, (i, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
-                answers[i].append(token)
-                if token not in self.ends:
-                    going.append(place)
-            if not going or step + 1 == max_tokens:
-                break
-            # finished rows are let go once they are a quarter of the batch
-            if len(going) <= 0.75 * len(alive):
-                keep = torch.tensor(going, device=device)
-                cache.batch_select_indices(keep)
-                chosen, mask, position = chosen[keep], mask[keep], position[keep]
-                alive = [alive[place] for place in going]
-            ids = chosen[:, None]
-            mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
-            position = position[:, -1:] + 1
-        return [self._until_end(answer) for answer in answers]
+def _joined(outputs: Sequence[Any]) -> Any:
+    """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
+    import torch
 
-    def _prefill(self, seen: list[_Seen]) -> tuple[Any, list[int]]:
-        """The cache of every distinct picture's prefix, and for each row which of them it follows."""
-        import torch
-
-        distinct: dict[int, int] = {}
-        owner = [distinct.setdefault(id(one), len(distinct)) for one in seen]
-        first = {distinct[id(one)]: one for one in seen}
-        ordered = [first[i] for i in range(len(first))]
-        ids = torch.tensor([one.prefix for one in ordered], device=self.model.device)
-        tensors = {key: torch.cat([one.tensors[key] for one in ordered]) for key in ordered[0].tensors}
-        out = self.model(
-            input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=True, logits_to_keep=1, **tensors
-        )
-        return out.past_key_values, owner
+    first = outputs[0]
+    if first is None:
+        return None
+    if isinstance(first, torch.Tensor):
+        return torch.cat(list(outputs))
+    if hasattr(first, "keys"):
+        return type(first)(**{key: _joined([one[key] for one in outputs]) for key in first})
+    return type(first)(_joined(part) for part in zip(*outputs, strict=True))

@@ -7,34 +7,23 @@ depends on the request alone: every request draws from its own random stream.
 from __future__ import annotations
 
 import gc
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
-from hqm.respondents.decoding import Engine, Prompt
+from hqm.respondents.batching import batches, is_out_of_memory
+from hqm.respondents.decoding import Drawn, Engine
+from hqm.respondents.families import family_of
+from hqm.respondents.loading import Loaded, find_model, load, suited_device, suited_dtype
+from hqm.respondents.reading import Prompt
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
-
-
-def find_model(target: str) -> str:
-    """The folder of an embedded or local model, or the hub id as it stands."""
-    if ":" in target:
-        from hqm.registry import shipped
-
-        benchmark, _, name = target.partition(":")
-        folder = shipped() / benchmark / "respondents"
-        if not (folder / name).is_dir():
-            known = sorted(p.name for p in folder.glob("*") if p.is_dir())
-            raise RespondentError(
-                f"{benchmark!r} has no embedded respondent {name!r}",
-                remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
-            )
-        return str(folder / name)
-    return target
 
 
 class TransformersRespondent:
@@ -43,11 +32,12 @@ class TransformersRespondent:
     Parameters
     ----------
     name
-        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype` and `batch` may follow.
+        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch` and `attention` may follow.
     device, dtype
         `auto` takes a GPU when there is one, and half precision on it; float32 on a CPU.
     batch
-        Questions a forward pass; 0 finds a number from the model's size. The answers do not depend on it.
+        Questions a forward pass; 0 finds a number from the memory there is, and halves it when memory runs out. The
+        answers do not depend on it.
 
     Raises
     ------
@@ -64,7 +54,10 @@ class TransformersRespondent:
         self.path = find_model(name.target)
         self.device_wanted = name.option("device", device)
         self.dtype_wanted = name.option("dtype", dtype)
+        self.attention_wanted = name.option("attention", "auto")
         self.batch = int(name.option("batch", str(batch)))
+        self._most: int | None = None
+        """The most questions a forward pass may hold, once memory ran out."""
         self._pictures: dict[Path, Any] = {}
         self._templates: dict[bool, str] = {}
 
@@ -74,20 +67,19 @@ class TransformersRespondent:
 
     @cached_property
     def device(self) -> str:
-        if self.device_wanted != "auto":
-            return self.device_wanted
-        import torch
-
-        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return suited_device() if self.device_wanted == "auto" else self.device_wanted
 
     @cached_property
     def dtype(self) -> str:
-        if self.dtype_wanted != "auto":
-            return self.dtype_wanted
-        return "float32" if self.device == "cpu" else "bfloat16" if self.device.startswith("cuda") else "float16"
+        return suited_dtype(self.device) if self.dtype_wanted == "auto" else self.dtype_wanted
+
+    def move(self, device: str) -> None:
+        """Take a device that was chosen for this process, where none was asked for."""
+        if self.device_wanted == "auto" and "_loaded" not in self.__dict__:
+            self.__dict__["device"] = device
 
     def identity(self) -> Mapping[str, Any]:
-        return {
+        found = {
             "kind": "hf",
             "model": self._name.target,
             "revision": self._name.at or None,
@@ -95,6 +87,9 @@ class TransformersRespondent:
             "device": self.device.partition(":")[0],
             "dtype": self.dtype,
         }
+        # what is not the rule is told; the rule is not, so that older stores keep their respondents
+        told = {"attention": self.attention_wanted if self.attention_wanted != "auto" else "", "prompt": self._form}
+        return {**found, **{key: value for key, value in told.items() if value}}
 
     @cached_property
     def _weights(self) -> str | None:
@@ -105,6 +100,21 @@ class TransformersRespondent:
         files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
         return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
+    @cached_property
+    def _form(self) -> str:
+        """The documented prompt form of a local model that has no chat template."""
+        folder = Path(self.path)
+        config = folder / "config.json"
+        if not config.is_file() or any(folder.glob("chat_template*")):
+            return ""
+        for file in (folder / "processor_config.json", folder / "tokenizer_config.json"):
+            if file.is_file() and "chat_template" in file.read_text(encoding="utf-8"):
+                return ""
+        try:
+            return family_of(str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))).form
+        except (ValueError, AttributeError):
+            return ""  # a broken config is told of when it is loaded
+
     @property
     def weight_bytes(self) -> int | None:
         """The size of a local model's weights; None for one that the hub holds."""
@@ -113,44 +123,24 @@ class TransformersRespondent:
         return sum(p.stat().st_size for p in files) if files and self.device == "cpu" else None
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        import torch
-        import transformers
-
-        transformers.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-        folder = Path(self.path)
-        if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-            raise RespondentError(
-                "the folder holds no weights (*.safetensors)", place=self.path, remedy="Name a saved model."
-            )
-        options: dict[str, Any] = {"local_files_only": folder.is_dir()}
-        if self._name.at:
-            options["revision"] = self._name.at
-        try:
-            processor = transformers.AutoProcessor.from_pretrained(self.path, **options)
-            dtype = getattr(torch, self.dtype)
-            model = transformers.AutoModelForImageTextToText.from_pretrained(self.path, dtype=dtype, **options)
-            model = model.to(self.device).eval()
-        except Exception as error:  # the loaders raise whatever their files make them raise
-            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            remedy = "Check the name; a folder must hold a model and its processor saved by transformers."
-            raise RespondentError(f"the model cannot be loaded: {first}", place=self.name, remedy=remedy) from error
-        processor.tokenizer.padding_side = "left"
-        if processor.tokenizer.pad_token_id is None:
-            processor.tokenizer.pad_token = processor.tokenizer.eos_token
-        return model, processor
+    def _loaded(self) -> Loaded:
+        return load(
+            self.path,
+            revision=self._name.at,
+            device=self.device,
+            dtype=self.dtype,
+            attention=self.attention_wanted,
+            name=self.name,
+        )
 
     @cached_property
     def _engine(self) -> Engine:
-        return Engine(*self._loaded)
+        return Engine(self._loaded, self.name)
 
     @property
     def how(self) -> str:
-        """How its prompts run, in words."""
-        if "_engine" not in self.__dict__:
-            return "not loaded"
-        return f"plain generate: {self._engine.why_plain}" if self._engine.why_plain else "shared image prefix"
+        """What its prompts share, in words."""
+        return self._engine.how if "_engine" in self.__dict__ else "not loaded"
 
     def close(self) -> None:
         self.__dict__.pop("_engine", None)
@@ -159,48 +149,64 @@ class TransformersRespondent:
         gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        # one set of sampling settings a batch; all questions about a picture together
-        ordered = sorted(requests, key=lambda r: (*_settings(r), str(r.image or ""), len(r.prompt)))
-        start = 0
-        while start < len(ordered):
-            first = ordered[start]
-            size = self.batch or self._fitting(first.sampling.max_tokens)
-            batch = [
-                r
-                for r in ordered[start : start + size]
-                if _settings(r) == _settings(first) and bool(r.image) == bool(first.image)
-            ]
-            start += len(batch)
-            yield self._answer_batch(batch)
+        waiting = batches(requests, self._size)
+        batch = next(waiting, None)
+        if batch:
+            self._engine  # noqa: B018 (loaded before a second thread may want it)
+        with ThreadPoolExecutor(1) as ahead:
+            while batch is not None:
+                following = next(waiting, None)
+                preparing = ahead.submit(self._look_ahead, following) if following else None
+                yield self._answer_batch(batch)
+                if preparing:
+                    preparing.result()
+                batch = following
+
+    def _look_ahead(self, batch: Sequence[Request]) -> None:
+        """Prepare a batch's pictures while another one runs; one that cannot be opened is told of in its turn."""
+        first = {request.image: request for request in batch if request.image is not None}
+        try:
+            prompts = [Prompt(self._prompt(r), self._picture(path), path, r.seed) for path, r in first.items()]
+            self._engine.look_ahead(prompts)
+        except Exception:  # whatever it is, it comes again where it can be told of
+            return
+
+    def _size(self, max_tokens: int) -> int:
+        """How many questions the next forward pass may hold."""
+        size = self.batch or self._fitting(max_tokens)
+        return min(size, self._most) if self._most else size
 
     def _fitting(self, max_tokens: int) -> int:
         """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free memory."""
         import torch
 
-        model = self._loaded[0]
+        model = self._loaded.model
         text = model.config.get_text_config()
         heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
         width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
         row = 2 * text.num_hidden_layers * heads * width * (1024 + max_tokens) * model.dtype.itemsize
         room = 1 << 30
         if self.device.startswith("cuda"):
-            room = torch.cuda.mem_get_info()[0] // 3
+            room = torch.cuda.mem_get_info(self.device)[0] // 3
         return int(min(512, max(1, room // row)))
 
     def _answer_batch(self, batch: Sequence[Request]) -> list[tuple[Request, Response]]:
         readable, results = [], []
+        mark = str(getattr(self._loaded.processor, "image_token", None) or "")
         for request in batch:
             try:
                 picture = None if request.image is None else self._picture(request.image)
-                readable.append((request, picture))
             except (OSError, ValueError, SyntaxError) as error:
-                results.append(
-                    (request, Response("", "error", f"the picture {request.image} cannot be opened: {error}"))
-                )
-        if readable:
-            responses = self._generate(readable)
-            results += [(request, response) for (request, _), response in zip(readable, responses, strict=True)]
-        return results
+                reason = f"the picture {request.image} cannot be opened: {error}"
+                results.append((request, Response("", "error", reason)))
+                continue
+            if mark and mark in request.prompt:
+                reason = f"the question holds {mark!r}, by which the model's prompts mark a picture"
+                results.append((request, Response("", "error", reason)))
+                continue
+            readable.append((request, picture))
+        responses = self._generate(readable) if readable else []
+        return results + [(request, response) for (request, _), response in zip(readable, responses, strict=True)]
 
     def _picture(self, path: Path) -> Any:
         """The decoded picture, kept while its questions last."""
@@ -214,34 +220,65 @@ class TransformersRespondent:
         return self._pictures[path]
 
     def _generate(self, batch: Sequence[tuple[Request, Any]]) -> list[Response]:
+        """Answer requests of one kind; when memory runs out, in halves, and no more at a time from then on."""
         began = time.perf_counter()
         sampling = batch[0][0].sampling
-        prompts = [Prompt(self._prompt(request), picture, request.image, request.seed) for request, picture in batch]
-        tokens = self._engine.generate(prompts, sampling.temperature, sampling.top_p, sampling.max_tokens)
+        prompts = [
+            Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
+            for request, picture in batch
+        ]
+        try:
+            drawn = self._engine.generate(prompts, sampling.temperature, sampling.top_p, sampling.max_tokens)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            drawn = None
+        if drawn is None:  # outside of the handler, whose traceback holds the tensors that did not fit
+            self._engine.release()
+            if len(batch) == 1:
+                reason = f"out of memory on {self.device} with one question at a time"
+                return [Response("", "error", reason)]
+            half = len(batch) // 2
+            self._most = max(1, min(half, self._most or half))
+            return self._generate(batch[:half]) + self._generate(batch[half:])
         seconds = round((time.perf_counter() - began) / len(batch), 6)
-        return [self._response(row, seconds) for row in tokens]
+        return [self._response(request, one, seconds) for (request, _), one in zip(batch, drawn, strict=True)]
 
     def _prompt(self, request: Request) -> str:
-        """The chat template's text round a question, rendered once for all questions."""
+        """The chat template's text round a question, or the family's documented form, rendered once for all questions."""
         with_picture = request.image is not None
         if with_picture not in self._templates:
-            content: list[dict[str, str]] = [{"type": "image"}] if with_picture else []
-            content.append({"type": "text", "text": _MARK})
-            messages = [{"role": "user", "content": content}]
-            try:
-                text = self._loaded[1].apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            except (ValueError, AttributeError) as error:
-                what = f"its processor has no chat template: {error}"
-                raise RespondentError(
-                    what, place=self.name, remedy="Save one with the processor (chat_template)."
-                ) from error
-            self._templates[with_picture] = str(text)
+            self._templates[with_picture] = self._template(with_picture)
         return self._templates[with_picture].replace(_MARK, request.prompt)
 
-    def _response(self, tokens: list[int], seconds: float) -> Response:
+    def _template(self, with_picture: bool) -> str:
+        loaded = self._loaded
+        if loaded.form:
+            mark = str(getattr(loaded.processor, "image_token", None) or "<image>")
+            return loaded.family.asked(_MARK).replace("<image>", mark if with_picture else "").lstrip("\n")
+        content: list[dict[str, str]] = [{"type": "image"}] if with_picture else []
+        content.append({"type": "text", "text": _MARK})
+        messages = [{"role": "user", "content": content}]
+        try:
+            text = loaded.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        except (ValueError, AttributeError) as error:
+            what = f"its processor has no chat template: {error}"
+            raise RespondentError(
+                what, place=self.name, remedy="Save one with the processor (chat_template)."
+            ) from error
+        return str(text)
+
+    def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
+        tokens = drawn.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
-        text = self._engine.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True).strip()
-        detail = {"tokens_out": len(tokens), "seconds": seconds}
+        with self._engine.reader.lock:
+            text = self._engine.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True).strip()
+        detail: dict[str, Any] = {"tokens_out": len(tokens), "seconds": seconds, "shared": self._engine.sharing}
+        if self._loaded.form:
+            detail["prompt"] = self._loaded.form
+        if request.words:
+            detail["p"] = drawn.first
+            detail["p_lost"] = max(0.0, 1.0 - sum(drawn.first.values()))
         return (
             Response(text, "ok", "", detail)
             if ended
@@ -251,7 +288,3 @@ class TransformersRespondent:
 
 _MARK = "\ue000question\ue000"
 """Stands for the question while a chat template is rendered; no question holds these private characters."""
-
-
-def _settings(request: Request) -> tuple[int, float, float]:
-    return request.sampling.max_tokens, request.sampling.temperature, request.sampling.top_p

@@ -1,0 +1,207 @@
+"""Finding and loading a local model: its folder, its processor, and the number format and attention that suit the device."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hqm.errors import RespondentError
+from hqm.respondents.families import Family, family_of
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+def find_model(target: str) -> str:
+    """The folder of an embedded or local model, or the hub id as it stands."""
+    if ":" in target:
+        from hqm.registry import shipped
+
+        benchmark, _, name = target.partition(":")
+        folder = shipped() / benchmark / "respondents"
+        if not (folder / name).is_dir():
+            known = sorted(p.name for p in folder.glob("*") if p.is_dir())
+            raise RespondentError(
+                f"{benchmark!r} has no embedded respondent {name!r}",
+                remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
+            )
+        return str(folder / name)
+    return target
+
+
+def suited_device() -> str:
+    """The GPU where there is one, else the CPU."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def suited_dtype(device: str) -> str:
+    """float32 on a CPU, where halves are slow and answers can be exact; on a GPU the half that it computes in."""
+    if device == "cpu" or device.startswith("cpu:"):
+        return "float32"
+    if not device.startswith("cuda"):
+        return "float16"
+    import torch
+
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+
+
+def suited_attention(device: str) -> str:
+    """Torch's fused attention where its masks are sound, the written-out one on mps."""
+    return "eager" if device.startswith("mps") else "sdpa"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready to answer, with its processor and what is known of its family."""
+
+    model: Any
+    processor: Any
+    family: Family
+    attention: str
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of prompts and answers."""
+        return self.processor.tokenizer
+
+    @property
+    def form(self) -> str:
+        """The documented prompt form it is asked in; empty when a chat template says it."""
+        return "" if getattr(self.processor, "chat_template", None) else self.family.form
+
+
+def pictures_only(cls: Any) -> Any:
+    """A processor class without its part for videos.
+
+    That part needs torchvision, pictures do not; a class that has no such part is returned as it is.
+    """
+    if "video_processor" not in cls.get_attributes():
+        return cls
+    attributes = cls.get_attributes()
+    gap = attributes.index("video_processor")
+
+    class PicturesOnly(cls):  # type: ignore[misc]
+        video_processor = SimpleNamespace(num_frames=None, fps=None)
+        """Asked for its settings by templates, never for a video."""
+
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return [name for name in attributes if name != "video_processor"]
+
+        @classmethod
+        def from_args_and_dict(cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any) -> Any:
+            return super().from_args_and_dict([*args[:gap], None, *args[gap:]], processor_dict, **settings)
+
+    # transformers writes and reads the class by its name
+    PicturesOnly.__name__ = PicturesOnly.__qualname__ = cls.__name__
+    return PicturesOnly
+
+
+def load(path: str, *, revision: str, device: str, dtype: str, attention: str, name: str) -> Loaded:
+    """Load a model and its processor.
+
+    Parameters
+    ----------
+    path
+        A folder, or a hub id.
+    attention
+        `auto`, or an attention implementation of transformers.
+    name
+        The respondent, for the errors.
+
+    Raises
+    ------
+    RespondentError
+        The model cannot be found or loaded, or its family cannot answer: in one sentence.
+    """
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
+        raise RespondentError("the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model.")
+    options: dict[str, Any] = {"local_files_only": folder.is_dir()}
+    if revision:
+        options["revision"] = revision
+    kind = _model_type(path, options, name)
+    family = family_of(kind)
+    if family.refusal:
+        raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
+    for module in (*family.needs, *_needs_of_vision(path, kind)):
+        if importlib.util.find_spec(module) is None:
+            what = f"the model cannot be loaded: the processor of {family.name} needs {module}, which is not installed"
+            raise RespondentError(what, place=name, remedy=f"pip install {module}")
+    try:
+        processor = _processor(path, kind, options)
+        settings = {"dtype": getattr(torch, dtype), **options}
+        wanted = suited_attention(device) if attention == "auto" else attention
+        model = None
+        if attention == "auto" and wanted != "eager":
+            try:
+                model = _model(path, attn_implementation=wanted, **settings)
+            except ValueError:  # a family without fused attention says so by a ValueError
+                wanted = "eager"
+        if model is None:
+            model = _model(path, attn_implementation=wanted, **settings)
+        model = model.to(device).eval()
+    except Exception as error:  # the loaders raise whatever their files make them raise
+        raise _cannot(name, error) from error
+    tokenizer = processor.tokenizer
+    # an encoder reads from its first token on, a decoder writes behind its last one
+    text = model.config.get_text_config()
+    behind = getattr(model.config, "is_encoder_decoder", False) or getattr(text, "is_encoder_decoder", False)
+    tokenizer.padding_side = "right" if behind else "left"
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return Loaded(model, processor, family, wanted)
+
+
+def _cannot(name: str, error: Exception) -> RespondentError:
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    remedy = "Check the name; a folder must hold a model and its processor saved by transformers."
+    return RespondentError(f"the model cannot be loaded: {first}", place=name, remedy=remedy)
+
+
+def _model(path: str, **settings: Any) -> Any:
+    import transformers
+
+    return transformers.AutoModelForImageTextToText.from_pretrained(path, **settings)
+
+
+def _model_type(path: str, options: dict[str, Any], name: str) -> str:
+    import transformers
+
+    try:
+        return str(transformers.AutoConfig.from_pretrained(path, **options).model_type)
+    except Exception as error:
+        raise _cannot(name, error) from error
+
+
+def _needs_of_vision(path: str, kind: str) -> tuple[str, ...]:
+    """LLaVA's class is also Pixtral's; what its tower is tells whose processor it has."""
+    config = Path(path) / "config.json"
+    if kind != "llava" or not config.is_file():
+        return ()
+    vision = json.loads(config.read_text(encoding="utf-8")).get("vision_config") or {}
+    return family_of(str(vision.get("model_type", ""))).needs
+
+
+def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
+    """The model's processor; without its part for videos where only that part stands in the way."""
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    try:
+        return transformers.AutoProcessor.from_pretrained(path, **options)
+    except Exception:
+        cls = getattr(transformers, str(PROCESSOR_MAPPING_NAMES.get(kind)), None)
+        if cls is None or "video_processor" not in cls.get_attributes():
+            raise
+        return pictures_only(cls).from_pretrained(path, **options)

@@ -1,0 +1,65 @@
+"""How fast a server may be asked: limits a minute, and a pause for everyone when it says that it is too much."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_MOST = 600.0
+"""Seconds that a server may ask to wait before the request counts as failed."""
+
+
+@dataclass
+class Pace:
+    """Lets requests through one after another, no faster than the limits and not before a pause is over.
+
+    Parameters
+    ----------
+    requests_a_minute, tokens_a_minute
+        The server's limits; 0 for none. Requests are spread evenly: sixty a minute are one a second.
+    """
+
+    requests_a_minute: float = 0.0
+    tokens_a_minute: float = 0.0
+    _next: float = field(default=0.0, init=False)
+    _paused_until: float = field(default=0.0, init=False)
+
+    async def turn(self, tokens: int) -> None:
+        """Wait for a request's turn; `tokens` is what it will take at most."""
+        now = time.monotonic()
+        start = max(now, self._next)
+        gap = 60.0 / self.requests_a_minute if self.requests_a_minute else 0.0
+        if self.tokens_a_minute:
+            gap = max(gap, 60.0 * tokens / self.tokens_a_minute)
+        self._next = start + gap
+        await asyncio.sleep(start - now)
+        while (left := self._paused_until - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    def pause(self, seconds: float) -> None:
+        """Nobody asks for so long."""
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+
+
+def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
+    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ... up to sixty times it.
+
+    None when the server wants more than ten minutes: that is a limit a day, not a moment's.
+
+    >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2), wanted_pause({"retry-after": "86400"}, 0)
+    (3.0, 2.0, None)
+    """
+    seconds = first * min(2**attempt, 60)
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text:
+            try:
+                seconds = float(text) * scale
+            except ValueError:
+                when = email.utils.parsedate_tz(text)
+                seconds = email.utils.mktime_tz(when) - time.time() if when else seconds
+            break
+    return None if seconds > _MOST else max(seconds, 0.0)

@@ -1,0 +1,243 @@
+"""A model that vLLM serves on this machine: the server is started for the run and stopped after it.
+
+vLLM pins its own torch and transformers, so it lives in an environment of its own; `--vllm` names that, and nothing of it is
+imported. Each request carries its own seed, as for any server; the server itself is started with the base seed. The requests
+come picture by picture, which is what its prefix cache needs.
+
+A setting behind the name that is neither about sampling nor about how a server is asked is an option of `vllm serve`:
+`vllm/Qwen/Qwen2-VL-7B-Instruct?tensor_parallel_size=2&max_model_len=8192` starts it with `--tensor-parallel-size 2
+--max-model-len 8192`; one without a value is a switch (`?enforce_eager=`). Those are part of the respondent's identity.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import RespondentError
+from hqm.respondents.base import Request, RespondentName, Sampling
+from hqm.respondents.keeper import PATIENCE
+from hqm.respondents.openai import OPERATION, OpenAIRespondent
+from hqm.signature import digest_all, digest_file
+from hqm.types import Response
+
+VARIABLE = "HQM_VLLM"
+_OURS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
+_SHOWN = 20
+"""Lines of the server's log that an error shows."""
+
+
+class VllmRespondent:
+    """A model behind a `vllm serve` of its own.
+
+    Parameters
+    ----------
+    name
+        `vllm/<folder or hub id>[@revision]`; options of `vllm serve` and of a server respondent may follow, and
+        `start_timeout`, the seconds that loading may take (1800).
+    program
+        The program `vllm`, or the environment that holds it; else the variable `HQM_VLLM`, else the search path.
+    device
+        `cuda:1` lets the server see that GPU alone; else it sees what this process sees.
+    dtype
+        Passed on unless `auto`.
+
+    Raises
+    ------
+    RespondentError
+        The program is not there, or the server does not come up; with the end of its log.
+    """
+
+    live = True
+    movable = False
+    per_gpu = True
+    """Whether each Ray actor may run one: it starts the server on the GPUs it was given."""
+
+    def __init__(self, name: RespondentName, *, program: str = "", device: str = "auto", dtype: str = "auto") -> None:
+        self._given = name
+        self._name = RespondentName(
+            name.kind, name.target, name.at, tuple((k, v) for k, v in name.settings if k not in OPERATION)
+        )
+        self.program, self.device, self.dtype = program, device, dtype
+        self.start_timeout = name.number("start_timeout", 1800)
+        # made here too, so that a wrong number is said before a server is started
+        self.prices = self._client("http://127.0.0.1").prices
+        self._inner: OpenAIRespondent | None = None
+        self._finishing = False
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self.log: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    @cached_property
+    def _model(self) -> str:
+        from hqm.respondents.loading import find_model
+
+        return find_model(self._name.target)
+
+    @property
+    def _options(self) -> list[tuple[str, str]]:
+        """What `vllm serve` is told beside the model."""
+        told = [(key, value) for key, value in self._given.settings if key not in _OURS]
+        if self.dtype != "auto" and "dtype" not in dict(told):
+            told.append(("dtype", self.dtype))
+        return told
+
+    def identity(self) -> Mapping[str, Any]:
+        return {
+            "kind": "vllm",
+            "model": self._name.target,
+            "revision": self._name.at or None,
+            "weights": self._weights,
+            "options": dict(sorted(self._options)),
+            "vllm": self._version,
+        }
+
+    @cached_property
+    def _weights(self) -> str | None:
+        """The content hash of a local model's files; a hub id is told by its revision."""
+        folder = Path(self._model)
+        if not folder.is_dir():
+            return None
+        files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
+        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+
+    @cached_property
+    def _executable(self) -> Path | None:
+        given = self.program or os.environ.get(VARIABLE, "")
+        if not given:
+            found = shutil.which("vllm")
+            return Path(found) if found else None
+        path = Path(given).expanduser()
+        for candidate in (path / "bin" / "vllm", path / "vllm", path):
+            if candidate.is_file():
+                return candidate.absolute()
+        return None
+
+    @cached_property
+    def _version(self) -> str | None:
+        """The version installed beside the program, read from its metadata; None where there are none."""
+        if self._executable is None:
+            return None
+        folders = self._executable.resolve().parent.parent.glob("lib/python*/site-packages/vllm-*.dist-info")
+        return next((folder.stem.split("-")[1] for folder in sorted(folders)), None)
+
+    # --- asking ---
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        """Start the server where it does not run, and ask it; an empty batch while there is nothing."""
+        self._finishing = False
+        if self._keeper is None:
+            port = self._start(requests[0].sampling.seed)
+            for _ in self._until_healthy(port):
+                yield []
+                if self._finishing:
+                    return
+        inner = self._inner
+        if inner is None:
+            return
+        try:
+            yield from inner.answer(requests)
+        except RespondentError as error:
+            if self._keeper is not None and self._keeper.poll() is not None:
+                raise self._died("the server died") from error
+            raise
+
+    def finish(self) -> None:
+        """Begin no further request; those in flight still come."""
+        self._finishing = True
+        if self._inner is not None:
+            self._inner.finish()
+
+    def _client(self, url: str) -> OpenAIRespondent:
+        settings = tuple((key, value) for key, value in self._given.settings if key in OPERATION)
+        return OpenAIRespondent(RespondentName("openai", self._name.target, url, settings))
+
+    def _start(self, seed: int) -> int:
+        if self._executable is None:
+            what = f"there is no program vllm at {self.program}" if self.program else "vllm was not found"
+            remedy = f"Name the environment it is installed in with --vllm or the variable {VARIABLE}."
+            raise RespondentError(what, place=self.name, remedy=remedy)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        command = [str(self._executable), "serve", self._model, "--host", "127.0.0.1", "--port", str(port)]
+        command += ["--served-model-name", self._name.target, "--seed", str(seed)]
+        if self._name.at:
+            command += ["--revision", self._name.at]
+        for key, value in self._options:
+            command += [f"--{key.replace('_', '-')}", *([value] if value else [])]
+        descriptor, log = tempfile.mkstemp(prefix="hqm-vllm-", suffix=".log")
+        self.log = Path(log)
+        with os.fdopen(descriptor, "wb") as file:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-m", "hqm.respondents.keeper", *command],
+                stdin=subprocess.PIPE,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=self._environment(),
+            )
+        self._inner = self._client(f"http://127.0.0.1:{port}/v1")
+        return port
+
+    def _environment(self) -> dict[str, str]:
+        environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1"}
+        kind, _, number = self.device.partition(":")
+        if kind == "cuda" and number:
+            environment["CUDA_VISIBLE_DEVICES"] = number
+        return environment
+
+    def _until_healthy(self, port: int) -> Iterator[None]:
+        """Come back every second until the server says that it is healthy."""
+        deadline = time.monotonic() + self.start_timeout
+        while self._keeper is not None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as reply:
+                    if reply.status == 200:
+                        return
+            except (urllib.error.URLError, OSError):
+                pass
+            if self._keeper.poll() is not None:
+                raise self._died("the server did not come up")
+            if time.monotonic() > deadline:
+                raise self._died(f"the server was not healthy after {self.start_timeout:g} s")
+            yield
+            time.sleep(0.5)
+
+    def _died(self, what: str) -> RespondentError:
+        """An error with the end of the server's log; the server is stopped."""
+        status = "" if self._keeper is None or self._keeper.poll() is None else f" (exit status {self._keeper.poll()})"
+        log = self.log
+        self.close(keep_log=True)
+        lines = log.read_text("utf-8", "replace").splitlines() if log is not None and log.exists() else []
+        shown = "\n".join(f"  | {line}" for line in lines[-_SHOWN:])
+        return RespondentError(f"{what}{status}", place=self.name, remedy=f"The end of its log, {log}:\n{shown}")
+
+    def close(self, *, keep_log: bool = False) -> None:
+        """Stop the server."""
+        keeper, self._keeper, self._inner = self._keeper, None, None
+        if keeper is not None:
+            if keeper.stdin is not None:
+                keeper.stdin.close()
+            try:
+                keeper.wait(PATIENCE + 10)
+            except subprocess.TimeoutExpired:
+                keeper.kill()
+                keeper.wait()
+        if self.log is not None and not keep_log:
+            self.log.unlink(missing_ok=True)
+            self.log = None

@@ -1,0 +1,308 @@
+"""Questions a second: HQM against plain `generate`, one question at a time and in batches.
+
+    python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576 picture tokens
+    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --per-image 6 14
+
+The same model, machine, pictures and questions for all: `--images` pictures with `--per-image` questions (POPE: 500 with 6),
+put three times: the original, the original again (retest), and the flipped form. HQM administers everything into a store
+on disk, worker processes off. The rivals do what harnesses do for every question: open the picture, run the processor,
+`generate`, decode; they are timed on a random part (`--part`) of the questions and their rate is carried over. The ways
+take turns, `--rounds` times. Sampled answers are two tokens long, "Yes" and its end. The answers of a part are compared,
+greedily, between the ways.
+
+What is printed: questions a second, ratios, where HQM's time went, what it spent outside of the model, start times. On a machine that others use, the processor seconds a question say more
+than the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+import torch
+from transformers import LlavaForConditionalGeneration, set_seed
+
+import hqm
+from hqm.respondents.base import RespondentName
+from hqm.respondents.loading import Loaded, family_of
+from hqm.respondents.transformers import TransformersRespondent
+from tests.tiny_models import _save, llava_parts
+
+THINGS = (
+    "dog cat car bus person chair table cup bottle book clock phone bird horse sheep cow bear kite boat train".split()
+)
+TOKENS = 2
+SHAPES: dict[str, dict[str, Any]] = {
+    "small": {
+        "vision": {"hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4},
+        "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 6, "num_attention_heads": 8,
+        "num_key_value_heads": 8, "head_dim": 32, "initializer_range": 0.1,
+    },
+    "7b": {
+        "vision": {
+            "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
+            "initializer_range": 0.02,
+        },
+        "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 32, "head_dim": 128, "initializer_range": 0.02, "vocab_size": 32064,
+    },
+}  # fmt: skip
+"""A decoder of 7 million weights for a CPU, and LLaVA-1.5-7B's shape for a GPU."""
+
+
+def benchmark_folder(folder: Path, images: int, per_image: int) -> Path:
+    """A yes/no benchmark of drawn pictures in a camera's size."""
+    from PIL import Image, ImageDraw
+
+    rng = np.random.default_rng(0)
+    (folder / "images").mkdir(parents=True)
+    rows = []
+    for i in range(images):
+        picture = Image.fromarray(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8)).resize((640, 480))
+        ImageDraw.Draw(picture).ellipse([*rng.integers(0, 300, 2), *rng.integers(310, 470, 2)], fill=THINGS and "red")
+        picture.save(folder / "images" / f"{i:04}.jpg", quality=90)
+        for j, thing in enumerate(rng.permutation(THINGS)[:per_image]):
+            prompt = f"Is there a {thing} in the image?"
+            rows.append(
+                {"id": f"{i}-{j}", "prompt": prompt, "target": "yes" if j % 2 else "no", "image": f"{i:04}.jpg"}
+            )
+    (folder / "card.toml").write_text(
+        'name = "perf"\ntitle = "Perf"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\nimages = "images"\n'
+        f"[generation]\nmax_tokens = {TOKENS}\n"
+    )
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def make_model(folder: Path, shape: str, device: str, dtype: str) -> Loaded:
+    """The model, its weights from a seed; made on the device, so that no file of its size is needed."""
+    set_seed(0)
+    options = dict(SHAPES[shape])
+    config, processor, tok = llava_parts(size=336, patch=14, **options)
+    if shape == "small":
+        _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+        from hqm.respondents.loading import load
+
+        return load(str(folder), revision="", device=device, dtype=dtype, attention="auto", name="perf")
+    config._attn_implementation = "sdpa"
+    torch.set_default_dtype(getattr(torch, dtype))
+    with torch.device(device):
+        model = LlavaForConditionalGeneration(config).eval()
+    torch.set_default_dtype(torch.float32)
+    model.generation_config.pad_token_id, model.generation_config.eos_token_id = tok.pad_token_id, tok.eos_token_id
+    config.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    tok.padding_side = "left"
+    return Loaded(model, processor, family_of("llava"), "sdpa")
+
+
+class Clock:
+    """The seconds spent within the model, counted at its outermost call."""
+
+    def __init__(self, model: Any) -> None:
+        self.spent: dict[str, float] = {}
+        self.depth, self.device = 0, model.device
+        self.calls = 0
+        plain = model.forward
+
+        @functools.wraps(plain)  # generate looks at the parameters
+        def forward(*args: Any, **settings: Any) -> Any:
+            kind = "pictures" if settings.get("pixel_values") is not None else (
+                "questions" if settings["input_ids"].shape[1] > 1 else "answers"
+            )  # fmt: skip
+            began = self.now()
+            out = plain(*args, **settings)
+            self.spent[kind] = self.spent.get(kind, 0.0) + self.now() - began
+            self.calls += 1
+            return out
+
+        model.forward = forward
+
+    def now(self) -> float:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def plain(loaded: Loaded, requests: Sequence[Any], text: Callable[[str], str], size: int, greedy: bool) -> list[str]:
+    """What a harness does: batches in the given order, every question with its own picture."""
+    from PIL import Image
+
+    answers = []
+    for start in range(0, len(requests), size):
+        batch = requests[start : start + size]
+        pictures = [[Image.open(r.image).convert("RGB")] for r in batch]
+        inputs = loaded.processor(
+            images=pictures, text=[text(r.prompt) for r in batch], return_tensors="pt", padding=True
+        ).to(loaded.model.device, dtype=loaded.model.dtype)
+        with torch.inference_mode():
+            tokens = loaded.model.generate(
+                **inputs, max_new_tokens=TOKENS, **({"do_sample": False} if greedy else {"do_sample": True, "top_k": 0})
+            )
+        answers += loaded.tokenizer.batch_decode(tokens[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+    return [answer.strip() for answer in answers]
+
+
+def administered(folder: Path, model_folder: Path, loaded: Loaded, batch: int) -> dict[str, Any]:
+    """HQM's way, into a store on disk: the seconds of planning, asking and storing, and what was asked."""
+    for leftover in folder.glob("store.sqlite*"):
+        leftover.unlink()
+    began = time.perf_counter()
+    with hqm.Store(folder / "store.sqlite") as store:
+        benchmark = hqm.load(str(folder))
+        respondent = TransformersRespondent(
+            RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device), batch=batch
+        )
+        respondent.__dict__["_loaded"] = loaded
+        desk = hqm.Desk(store)
+        sitting = desk.sitting(respondent, benchmark, {})
+        forms = [benchmark.original, benchmark.original, benchmark.parallel(benchmark.original)]
+        jobs = [desk.plan(sitting, hqm.Administration(form, run)) for form, run in zip(forms, (0, 1, 0), strict=True)]
+        requests = [request for job in jobs for _, request in job.todo.values()]
+        planned = time.perf_counter() - began
+        respondent._loaded  # noqa: B018 (loaded before the clock starts, as for the rivals)
+        outcome = hqm.administer(store, jobs)
+        seconds = time.perf_counter() - began
+    return {"asked": outcome.asked, "seconds": seconds, "planned": planned, "requests": requests}
+
+
+def start_times() -> dict[str, float]:
+    """The best of five starts of the command line."""
+    found = {}
+    for words in (["--help"], ["list"], ["list", "respondents"]):
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "hqm.cli", *words], capture_output=True, check=True)
+            times.append(time.perf_counter() - began)
+        found["hqm " + " ".join(words)] = min(times)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shape", choices=SHAPES, default="small")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--per-image", type=int, nargs="+", default=[6])
+    parser.add_argument("--batches", type=int, nargs="+", default=[2, 4, 8, 16, 32])
+    parser.add_argument("--hqm-batch", type=int, default=0, help="0: as HQM finds it")
+    parser.add_argument("--part", type=int, default=96, help="questions the rivals are timed on, a round")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    results: dict[str, Any] = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, {options.device}",
+        "torch": torch.__version__,
+        "shape": options.shape,
+        "starts": start_times(),
+    }
+    for per_image in options.per_image:
+        with tempfile.TemporaryDirectory() as scratch:
+            results[f"per_image_{per_image}"] = compare(Path(scratch), per_image, options)
+    print(json.dumps(results, indent=1))
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[str, Any]:
+    """All ways on one set of questions."""
+    folder = benchmark_folder(scratch / "perf", options.images, per_image)
+    loaded = make_model(scratch / "model", options.shape, options.device, options.dtype)
+    clock = Clock(loaded.model)
+    weights = sum(p.numel() for p in loaded.model.parameters())
+    print(f"{weights / 1e6:.1f} M weights, {options.images} pictures x {per_image} questions x 3", flush=True)
+
+    def text(question: str) -> str:
+        return f"USER: <image>\n{question} ASSISTANT:"
+
+    # the same answers: a few pictures, greedily, every way
+    small = benchmark_folder(scratch / "few", 4, per_image)
+    asked = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
+    alone, batched = (plain(loaded, asked, text, size, True) for size in (1, 8))
+    ours = answers_of(small, scratch / "model", loaded, asked)
+    same = {"batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
+            "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)]))}  # fmt: skip
+
+    rng = np.random.default_rng(1)
+    rates: dict[str, list[float]] = {}
+    cores: dict[str, list[float]] = {}
+    runs = []
+    requests: list[Any] = []
+    for turn in range(options.rounds):
+        before, calls = dict(clock.spent), clock.calls
+        worked = time.process_time()
+        run = administered(folder, scratch / "model", loaded, options.hqm_batch)
+        cores.setdefault("HQM", []).append((time.process_time() - worked) / run["asked"])
+        requests = run["requests"]
+        spent = {kind: seconds - before.get(kind, 0.0) for kind, seconds in clock.spent.items()}
+        runs.append(
+            {
+                "asked": run["asked"],
+                "seconds": run["seconds"],
+                "planned": run["planned"],
+                "calls": clock.calls - calls,
+                "spent": spent,
+            }
+        )
+        rates.setdefault("HQM", []).append(run["asked"] / run["seconds"])
+        print(f"round {turn}: HQM {rates['HQM'][-1]:.2f}/s", flush=True)
+        part = [requests[i] for i in sorted(rng.choice(len(requests), min(options.part, len(requests)), replace=False))]
+        for size in (1, *options.batches):
+            mine = part if size > 1 else part[: max(8, len(part) // 2)]
+            began, worked = clock.now(), time.process_time()
+            plain(loaded, mine, text, size, False)
+            cores.setdefault(f"generate, batch {size}", []).append((time.process_time() - worked) / len(mine))
+            rates.setdefault(f"generate, batch {size}", []).append(len(mine) / (clock.now() - began))
+            print(f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s", flush=True)
+    middle = {way: statistics.median(found) for way, found in rates.items()}
+    best = max((way for way in middle if way != "HQM"), key=lambda way: middle[way])
+    last = runs[-1]
+    inside = sum(last["spent"].values())
+    return {
+        "weights": weights,
+        "questions_per_second": {way: {"median": middle[way], "rounds": found} for way, found in rates.items()},
+        "times_batch_1": middle["HQM"] / middle["generate, batch 1"],
+        "best_batch": best,
+        "times_best_batch": middle["HQM"] / middle[best],
+        "processor_seconds_a_question": {way: statistics.median(found) for way, found in cores.items()},
+        "same_greedy_answers": same,
+        "seconds": last,
+        "outside_of_the_model": {
+            "share": 1 - inside / last["seconds"],
+            "milliseconds_a_question": 1000 * (last["seconds"] - inside) / last["asked"],
+        },
+    }
+
+
+def answers_of(folder: Path, model_folder: Path, loaded: Loaded, requests: Sequence[Any]) -> list[str]:
+    """HQM's greedy answers to these requests, in their order."""
+    respondent = TransformersRespondent(RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device))
+    respondent.__dict__["_loaded"] = loaded
+    asked = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
+    found = {id(request): response.text for batch in respondent.answer(asked) for request, response in batch}
+    return [found[id(request)] for request in asked]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Servers for the tests, all real and on loopback: `transformers serve` with a tiny model, a stand-in for the program
+`vllm` that runs it, one that misbehaves by plan, and one for files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hqm.respondents.transformers import find_model
+
+
+def sampling_model(folder: Path) -> Path:
+    """A copy of a tiny model that samples when served: `transformers serve` is greedy unless the model says otherwise."""
+    shutil.copytree(find_model("shapes:half-trained"), folder)
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "do_sample": True}))
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def transformers_serve(model: Path) -> Iterator[str]:
+    """`transformers serve`; its base url."""
+    port = free_port()
+    command = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(model)]
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    drain = threading.Thread(target=lambda: process.stdout and process.stdout.read(), daemon=True)
+    drain.start()
+    try:
+        deadline = time.monotonic() + 120
+        while not healthy(f"http://127.0.0.1:{port}"):
+            assert process.poll() is None, "transformers serve did not come up"
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def program(path: Path, body: str) -> Path:
+    """An executable in Python."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!{sys.executable}\n{body}")
+    path.chmod(0o755)
+    return path
+
+
+VLLM = """
+# stands in for the program vllm: the same arguments, and a real server with the interface that vLLM has
+import json, os, sys
+print("INFO loading", sys.argv[2], flush=True)
+with open(os.path.join(os.path.dirname(__file__), "argv.json"), "w") as file:
+    json.dump({"argv": sys.argv[1:], "pid": os.getpid(), "gpus": os.environ.get("CUDA_VISIBLE_DEVICES")}, file)
+option = dict(zip(sys.argv, sys.argv[1:]))
+from transformers.cli.transformers import main
+sys.argv = ["transformers", "serve", sys.argv[2], "--host", option["--host"], "--port", option["--port"],
+            "--device", "cpu", "--default-seed", option["--seed"]]
+main()
+"""
+
+Reply = Callable[[int, dict[str, Any], dict[str, str]], tuple[int, dict[str, str], bytes] | None]
+"""The number of the request, its body and headers -> status, headers, body; None hangs up without a word."""
+
+
+@dataclass
+class PlannedServer:
+    """A real HTTP server that answers as it is told, request by request; it remembers when it was asked what."""
+
+    reply: Reply
+    delay: float = 0.0
+    asked: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    most: int = 0
+    answered: int = 0
+    _now: int = 0
+
+    def __enter__(self) -> PlannedServer:
+        started = threading.Event()
+        self._loop = asyncio.new_event_loop()
+
+        async def serve() -> None:
+            self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+            self.port = self._server.sockets[0].getsockname()[1]
+            started.set()
+
+        def run() -> None:
+            asyncio.set_event_loop(self._loop)
+            self._loop.run_until_complete(serve())
+            self._loop.run_forever()
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        assert started.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                headers = {
+                    key.lower(): value for key, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
+                }
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
+                number = len(self.asked)
+                self.asked.append((time.monotonic(), json.loads(body) if body else {"get": head.split()[1]}))
+                self._now += 1
+                self.most = max(self.most, self._now)
+                await asyncio.sleep(self.delay)
+                self._now -= 1
+                said = self.reply(number, self.asked[number][1], headers)
+                if said is None:
+                    break
+                status, more, content = said
+                lines = [f"HTTP/1.1 {status} X", *(f"{key}: {value}" for key, value in more.items())]
+                if "Content-Length" not in more:
+                    lines.append(f"Content-Length: {len(content)}")
+                self.answered += status == 200
+                writer.write("\r\n".join([*lines, "", ""]).encode() + content)
+                await writer.drain()
+                if "Content-Length" in more:  # which may be a lie
+                    break
+        writer.close()
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def question(body: dict[str, Any]) -> str:
+    return str(body["messages"][0]["content"][-1]["text"])
+
+
+def completion(text: str, **choice: Any) -> tuple[int, dict[str, str], bytes]:
+    """A chat completion."""
+    reply = {
+        "id": "x", "object": "chat.completion", "created": 1, "model": "tiny",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, **choice}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107,
+                  "prompt_tokens_details": {"cached_tokens": 60}},
+    }  # fmt: skip
+    return 200, JSON, json.dumps(reply, ensure_ascii=False).encode()
+
+
+def failure(status: int, message: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """An error as the interface has it."""
+    return (
+        status,
+        {**JSON, **{key.replace("_", "-"): value for key, value in headers.items()}},
+        json.dumps({"error": {"message": message}}).encode(),
+    )

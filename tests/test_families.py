@@ -1,0 +1,443 @@
+"""Every family of models answers through one path, shares what it can of a picture, and says what plain generate says."""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm.respondents.families import FAMILIES, family_of
+from tests.tiny_models import MODELS, build
+
+SHARED = {
+    "llava": "prefix", "llava_next": "prefix", "llava_onevision": "prefix", "qwen2_vl": "prefix", "qwen2_5_vl": "prefix",
+    "qwen3_vl": "prefix", "internvl": "prefix", "idefics3": "prefix", "smolvlm": "prefix", "gemma3": "prefix",
+    "pixtral": "prefix", "llava_without_template": "prefix", "paligemma": "features", "blip2": "features",
+    "blip2_t5": "features", "instructblip": "features", "instructblip_t5": "features",
+    "internvl_question_first": "features",
+}  # fmt: skip
+"""What each of the tiny models has to share."""
+QUESTIONS = (
+    "Is there a dog in the image?",
+    "What color is the circle?",
+    "Is a red circle there? Answer with one word, yes or no, and nothing else.",
+)
+Key = tuple[str, str, int]
+
+NEEDS = {"pixtral": "torchvision", "smolvlm": "num2words"}
+EVERY = [
+    pytest.param(n, marks=pytest.mark.skipif(n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"))
+    for n in MODELS
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Builds a tiny model when it is first asked for."""
+    root = tmp_path_factory.mktemp("models")
+
+    def folder(name: str) -> Path:
+        if not (root / name).exists():
+            build(name, root / name)
+        return root / name
+
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three pictures of three shapes."""
+    from PIL import Image, ImageDraw
+
+    root, found = tmp_path_factory.mktemp("pictures"), []
+    for color, size in (("red", (48, 32)), ("blue", (64, 64)), ("green", (40, 60))):
+        picture = Image.new("RGB", size, "white")
+        ImageDraw.Draw(picture).ellipse((5, 5, 30, 30), fill=color)
+        picture.save(root / f"{color}.png")
+        found.append(root / f"{color}.png")
+    return found
+
+
+def asked(pictures: list[Path], temperature: float, words: tuple[str, ...] = (), tokens: int = 6) -> list[Request]:
+    """Every question about every picture, in two runs."""
+    sampling = Sampling(temperature, 1.0, tokens, 0)
+    return [
+        Request(question, picture, sampling, 1000 * p + 10 * q + run, run=run, item=str(q), words=words)
+        for p, picture in enumerate(pictures)
+        for q, question in enumerate(QUESTIONS)
+        for run in (0, 1)
+    ]
+
+
+def answers(respondent: Any, requests: list[Request]) -> dict[Key, Response]:
+    found = {(r.prompt, str(r.image), r.run): a for batch in respondent.answer(requests) for r, a in batch}
+    assert len(found) == len(requests)
+    return found
+
+
+def texts(found: dict[Key, Response]) -> dict[Key, tuple[str, str]]:
+    return {key: (response.text, response.state) for key, response in found.items()}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_family_says_what_plain_generate_says(
+    name: str, made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    """Greedy: transformers' own generate, written out here. Sampled: our draws within generate, one at a time."""
+    import torch
+    from PIL import Image
+
+    respondent = make_respondent(f"hf/{made(name)}")
+    alone = make_respondent(f"hf/{made(name)}", batch=1)
+    alone._engine.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
+    sampled = answers(respondent, asked(pictures, 1.0))
+    assert {response.detail["shared"] for response in sampled.values()} == {SHARED[name]}, respondent.how  # type: ignore[attr-defined]
+    assert texts(sampled) == texts(answers(alone, asked(pictures, 1.0)))
+    assert len({text for text, _ in texts(sampled).values()}) > 6, "the draws differ"
+
+    greedy = texts(answers(respondent, asked(pictures, 0.0)))
+    loaded = respondent._loaded  # type: ignore[attr-defined]
+    for (question, picture, _), (text, _) in greedy.items():
+        prompt = loaded.family.asked(question) if loaded.form else chat(loaded.processor, question)
+        image = Image.open(picture).convert("RGB")
+        begins = not prompt.startswith("<s>")
+        inputs = loaded.processor(images=image, text=prompt, return_tensors="pt", add_special_tokens=begins)
+        inputs.pop("labels", None)
+        with torch.inference_mode():
+            tokens = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=6)[0].tolist()
+        given = inputs["input_ids"][0].tolist()
+        tokens = tokens[len(given) :] if tokens[: len(given)] == given else tokens
+        assert loaded.tokenizer.decode(tokens, skip_special_tokens=True).strip() == text
+    by_picture = {p: [t for (_, q, _), t in greedy.items() if q == str(p)] for p in pictures}
+    assert len({str(row) for row in by_picture.values()}) > 1, "the pictures are seen"
+
+
+def chat(processor: Any, question: str) -> str:
+    content = [{"type": "image"}, {"type": "text", "text": question}]
+    turns = [{"role": "user", "content": content}]
+    return str(processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_5_vl", "idefics3", "gemma3"])
+def test_side_by_side_and_in_rows_are_one(name: str, made: Callable[[str], Path], pictures: list[Path]) -> None:
+    packed, rows = make_respondent(f"hf/{made(name)}"), make_respondent(f"hf/{made(name)}", batch=5)
+    rows._engine.packs = False  # type: ignore[attr-defined]
+    requests = asked(pictures, 1.0, tokens=20)
+    assert texts(answers(packed, requests)) == texts(answers(rows, list(reversed(requests))))
+    assert packed._engine.packs  # type: ignore[attr-defined]
+
+
+def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    for name, tower in (
+        ("llava", "model.vision_tower"),
+        ("paligemma", "model.vision_tower"),
+        ("blip2", "vision_model"),
+    ):
+        respondent: Any = make_respondent(f"hf/{made(name)}")
+        answers(respondent, asked(pictures[:1], 0.0))  # checked against plain generate, which looks again
+        seen: list[int] = []
+        module = respondent._loaded.model.get_submodule(tower)
+        # what is replayed is no run: the hook counts pictures by what goes in
+        original = type(module).forward
+
+        def count(self: Any, *args: Any, _original: Any = original, _seen: list[int] = seen, **more: Any) -> Any:
+            _seen.append(len(args[0] if args else more["pixel_values"]))
+            return _original(self, *args, **more)
+
+        type(module).forward = count
+        try:
+            answers(respondent, asked(pictures, 0.0))
+        finally:
+            type(module).forward = original
+        assert 2 <= sum(seen) <= 3, f"{name}: {seen}"
+
+
+def test_a_question_before_the_picture_is_said(
+    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    respondent: Any = make_respondent(f"hf/{made('internvl_question_first')}")
+    with caplog.at_level(logging.WARNING, logger="hqm"):
+        answers(respondent, asked(pictures, 0.0))
+    assert "shared vision features: the question stands before the picture" in respondent.how
+    assert "the question stands before the picture" in caplog.text
+
+
+def test_the_documented_form_is_used_and_recorded(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    with_template: Any = make_respondent(f"hf/{made('llava')}")
+    without: Any = make_respondent(f"hf/{made('llava_without_template')}")
+    form = "USER: <image>\n{question} ASSISTANT:"
+    found = answers(without, asked(pictures, 0.0))
+    assert texts(found) == texts(answers(with_template, asked(pictures, 0.0))), "the template says the same"
+    assert {response.detail["prompt"] for response in found.values()} == {form}
+    assert without.identity()["prompt"] == form
+    assert "prompt" not in with_template.identity()
+    assert make_respondent(f"hf/{made('blip2')}").identity()["prompt"] == "Question: {question} Answer:"
+
+
+# --- probabilities of the first token ---
+
+
+def test_first_token_probabilities_are_those_of_the_model(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    """Against a forward pass of the whole prompt, summed over the spellings by hand."""
+    import torch
+    from PIL import Image
+
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    found = answers(respondent, asked(pictures, 1.0, ("yes", "no")))
+    cold = answers(respondent, asked(pictures, 0.5, ("yes", "no")))
+    model, processor = respondent._loaded.model, respondent._loaded.processor
+    vocabulary = processor.tokenizer.get_vocab()
+    for (question, picture, run), response in found.items():
+        inputs = processor(images=Image.open(picture), text=chat(processor, question), return_tensors="pt")
+        with torch.inference_mode():
+            scores = model(**inputs).logits[0, -1].double()
+        for temperature, given in ((1.0, response), (0.5, cold[question, picture, run])):
+            chances = torch.softmax(scores / temperature, dim=-1)
+            for word, spelt in (("yes", ("yes", "Yes", "Ġyes", "ĠYes")), ("no", ("no", "No", "Ġno", "ĠNo"))):
+                total = sum(float(chances[vocabulary[text]]) for text in spelt if text in vocabulary)
+                assert given.detail["p"][word] == pytest.approx(total, abs=1e-6)
+            assert given.detail["p_lost"] == pytest.approx(1 - sum(given.detail["p"].values()), abs=1e-12)
+
+
+def test_the_answer_stays_the_sampled_one(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    respondent = make_respondent(f"hf/{made('llava')}")
+    watched = answers(respondent, asked(pictures, 1.0, ("A", "B", "C")))
+    assert texts(watched) == texts(answers(respondent, asked(pictures, 1.0)))
+    assert set(next(iter(watched.values())).detail["p"]) == {"A", "B", "C"}
+    assert "p" not in next(iter(answers(respondent, asked(pictures, 1.0)).values())).detail
+
+
+def test_draws_follow_the_recorded_probabilities() -> None:
+    """A trained respondent, one question, four hundred runs."""
+    import hqm
+
+    benchmark = hqm.load("shapes_yesno")
+    benchmark.prepare_images(benchmark.original)
+    item = benchmark.original.items[0]
+    requests = [
+        Request(benchmark.asked(item), benchmark.images / str(item.image), Sampling(1.0, 1.0, 4, 0), 7 + run, run=run, words=("yes", "no"))
+        for run in range(400)
+    ]  # fmt: skip
+    found = [a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch]
+    chance = found[0].detail["p"]["yes"]
+    assert {round(a.detail["p"]["yes"], 9) for a in found} == {round(chance, 9)}
+    share = sum(a.text.lower().startswith("yes") for a in found) / len(found)
+    assert abs(share - chance) < 4 * (chance * (1 - chance) / len(found)) ** 0.5 + 1e-9
+    assert found[0].detail["p_lost"] < 0.5
+
+
+def test_words_without_a_token_of_their_own_are_not_confused() -> None:
+    from hqm.respondents.drawing import Words
+
+    class Tokenizer:
+        def get_vocab(self) -> dict[str, int]:
+            return {"y": 1, "n": 2, "Ġn": 3, "A": 4, "a": 5, "ĠA": 6}
+
+        def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
+            return {"input_ids": [{"y": 1, "n": 2, "m": 9}.get(text.strip().lower()[:1], 7), 8]}
+
+    words = Words(Tokenizer())
+    assert words.of(("yes", "no")) == {"yes": (1,), "no": (2,)}, "by the first token of their spellings"
+    assert words.of(("maybe", "most")) == {"maybe": (), "most": ()}, "both begin with one token"
+    assert words.of(("A",)) == {"A": (4, 6)}, "a letter counts as it is asked for"
+
+
+def test_a_word_that_no_token_tells_has_no_probability(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    """Two made-up words that begin with one token."""
+    found = answers(make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz")))
+    assert {str(response.detail["p"]) for response in found.values()} == {"{}"}
+    assert {response.detail["p_lost"] for response in found.values()} == {1.0}
+
+
+def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    import hqm
+    from hqm.cli import app
+
+    command = ["run", "shapes_yesno", "shapes_choice", "-r", "hf/shapes:steady", "--limit", "6", "--runs", "1"]
+    done = CliRunner().invoke(
+        app, [*command, "--probabilities", "--store", str(tmp_path / "s.sqlite"), "-q", "--workers", "1"]
+    )
+    assert done.exit_code == 0, done.output
+    with hqm.Store(tmp_path / "s.sqlite", readonly=True) as store:
+        details = [d for number, _, _ in store.respondents() for d in store.details(number, 0).values()]
+    assert {tuple(sorted(d["p"])) for d in details} >= {("no", "yes"), ("A", "B", "C", "D")}
+    assert all(abs(sum(d["p"].values()) + d["p_lost"] - 1) < 1e-9 for d in details)
+
+
+# --- batches, memory, devices ---
+
+
+class Memory:
+    """A model's forward pass with room for so many tokens and no more."""
+
+    def __init__(self, respondent: Any, room: int) -> None:
+        import functools
+
+        import torch
+
+        self.failures = 0
+        model = respondent._loaded.model
+        plain = model.forward
+
+        @functools.wraps(plain)
+        def forward(*args: Any, **settings: Any) -> Any:
+            if settings["input_ids"].numel() > room:
+                self.failures += 1
+                raise torch.OutOfMemoryError("out of memory: a test's limit")
+            return plain(*args, **settings)
+
+        model.forward = forward
+
+
+def test_out_of_memory_halves_the_batch_and_loses_nothing(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    requests = asked(pictures, 1.0)
+    whole = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    memory = Memory(respondent, 150)
+    assert texts(answers(respondent, requests)) == whole
+    assert memory.failures > 0
+    assert respondent._most < len(requests), "no more at a time from now on"
+    before = memory.failures
+    assert texts(answers(respondent, requests)) == whole
+    assert memory.failures == before, "the size that fits was found"
+
+
+def test_one_question_that_does_not_fit_is_an_error_and_the_rest_goes_on(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    Memory(respondent, 150)
+    long = Request("Is there a dog? " * 40, pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
+    got = {r.prompt: a for batch in respondent.answer([*asked(pictures, 1.0), long]) for r, a in batch}
+    assert got[long.prompt].state == "error"
+    assert "out of memory" in got[long.prompt].reason
+    assert "error" not in {got[question].state for question in QUESTIONS}
+
+
+def test_another_runtime_error_is_no_lack_of_memory(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+
+    def broken(*_args: Any, **_settings: Any) -> None:
+        raise RuntimeError("shapes do not match")
+
+    respondent._loaded.model.forward = broken
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        answers(respondent, asked(pictures, 1.0))
+
+
+def test_a_batch_ends_between_pictures() -> None:
+    from hqm.respondents.batching import batches
+
+    sampling = Sampling()
+    requests = [Request("?" * (n % 3 + 1), Path(f"{p}.png"), sampling, n) for p in range(5) for n in range(6)]
+    requests.append(replace(requests[0], image=None))
+    requests.append(replace(requests[0], sampling=replace(sampling, max_tokens=9)))
+    found = list(batches(list(reversed(requests)), lambda _: 14))
+    assert sorted(r.seed for batch in found for r in batch) == sorted(r.seed for r in requests)
+    homes = [{r.image for r in batch} for batch in found if batch[0].sampling == sampling and batch[0].image]
+    assert sum(map(len, homes)) == 5, "no picture in two batches"
+    assert all(len({(r.sampling, r.image is None) for r in batch}) == 1 for batch in found)
+    assert [len(batch) for batch in batches(requests[:6], lambda _: 4)] == [4, 2], "a picture larger than a batch"
+
+
+def test_a_mark_in_a_question_is_an_error_of_that_question(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    bad = Request("What does <image> mean?", pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
+    got = [pair for b in make_respondent(f"hf/{made('llava')}").answer([*asked(pictures, 1.0), bad]) for pair in b]
+    assert [r.prompt for r, a in got if a.state == "error"] == [bad.prompt]
+
+
+def test_every_device_gets_a_process(
+    made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two devices by name (both this CPU): the work is cut finely, each worker takes its own, the answers are the same."""
+    from hqm import engine
+
+    requests = [replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n) for n in range(8) for r in asked(pictures, 1.0)]
+    alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
+    monkeypatch.setattr(engine, "local_gpus", lambda respondents: ("cpu:0", "cpu"))
+    cuts: list[int] = []
+    spread = engine._spread
+
+    def spy(work: Any, shards: Any, count: int, devices: Any) -> Any:
+        cuts.extend([len(shards), count, len(devices)])
+        return spread(work, shards, count, devices)
+
+    monkeypatch.setattr(engine, "_spread", spy)
+    got: dict[Key, Response] = {}
+    for _, batch in engine.answer_all([(make_respondent(f"hf/{made('llava')}"), requests)]):
+        assert not isinstance(batch, Exception), batch
+        got |= {(r.prompt, str(r.image), r.run): a for r, a in batch}
+    assert cuts[0] >= 2
+    assert cuts[1:] == [2, 2]
+    assert texts(got) == alone
+
+
+def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Path]) -> None:
+    from hqm.respondents.loading import suited_attention, suited_dtype
+
+    assert (suited_dtype("cpu"), suited_dtype("cpu:0"), suited_dtype("mps")) == ("float32", "float32", "float16")
+    assert (suited_attention("cpu"), suited_attention("cuda:1"), suited_attention("mps")) == ("sdpa", "sdpa", "eager")
+    eager: Any = make_respondent(f"hf/{made('llava')}?attention=eager")
+    assert eager._loaded.model.config._attn_implementation == "eager"
+    assert eager.identity()["attention"] == "eager"
+    moved: Any = make_respondent(f"hf/{made('llava')}")
+    moved.move("cpu:0")
+    assert (moved.device, moved.identity()["device"]) == ("cpu:0", "cpu")
+    fixed: Any = make_respondent(f"hf/{made('llava')}", device="cpu")
+    fixed.move("cpu:0")
+    assert fixed.device == "cpu", "what was asked for stays"
+
+
+def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path]) -> None:
+    """bfloat16 shares the prefix too: its first distributions are near those of plain generate."""
+    respondent: Any = make_respondent(f"hf/{made('llava')}?dtype=bfloat16")
+    answers(respondent, asked(pictures, 1.0))
+    assert respondent.how == "shared image prefix"
+
+
+# --- what cannot work says why ---
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f.refusal or f.needs], ids=lambda f: f.name)
+def test_a_family_that_cannot_work_says_why(family: Any, tmp_path: Path, pictures: list[Path]) -> None:
+    missing = [module for module in family.needs if find_spec(module) is None]
+    if not family.refusal and not missing:
+        pytest.skip("what it needs is installed")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": family.types[0]}))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(RespondentError) as error:
+        list(make_respondent(f"hf/{tmp_path}").answer(asked(pictures, 0.0)))
+    assert (family.refusal or f"needs {missing[0]}, which is not installed") in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_pixtral_within_llava_says_what_it_needs(tmp_path: Path, pictures: list[Path]) -> None:
+    if find_spec("torchvision"):
+        pytest.skip("torchvision is installed")
+    (tmp_path / "config.json").write_text(
+        json.dumps({"model_type": "llava", "vision_config": {"model_type": "pixtral"}})
+    )
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(RespondentError, match="needs torchvision"):
+        list(make_respondent(f"hf/{tmp_path}").answer(asked(pictures, 0.0)))
+
+
+def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from hqm import show
+
+    kinds = [kind for family in FAMILIES for kind in family.types]
+    assert len(kinds) == len(set(kinds))
+    assert all("{question}" in f.form for f in FAMILIES if f.form)
+    assert all(f.source for f in FAMILIES if f.form)
+    assert family_of("never heard of").sharing == "prefix"
+    show.known("respondents")
+    printed = capsys.readouterr().out
+    for family in FAMILIES:
+        assert family.types[0] in printed.replace("\n", "")

@@ -1,0 +1,205 @@
+"""Ctrl-C, a scheduler's SIGTERM, SIGKILL, and two commands on one store: real processes, real signals."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import hqm
+from hqm.interrupt import interruption
+from hqm.lock import writing
+from tests.servers import PlannedServer, completion, question
+
+HQM = [sys.executable, "-m", "hqm.cli"]
+RUN = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--forms", "original", "--runs", "1", "--batch"]
+"""The size of the batch follows: small ones leave time for a signal."""
+
+
+def start(command: list[str], store: Path, *more: str) -> "subprocess.Popen[str]":
+    """A command in a process group of its own, as a shell starts it."""
+    return subprocess.Popen(
+        [*command, "--store", str(store), *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def until(true: Callable[[], bool], process: "subprocess.Popen[str] | None" = None, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.02)
+
+
+def count(store: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as db:
+            return int(db.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def whole_and_each_once(store: Path, n: int) -> None:
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers").fetchone() == (n, n, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers: int) -> None:
+    store = tmp_path / "store.sqlite"
+    command = [*RUN, "4", "--workers", str(workers)]
+    process = start(command, store)
+    until(lambda: count(store) >= 40, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
+    out, err = process.communicate(timeout=60)
+    kept = count(store)
+    assert process.returncode == 130
+    assert 40 <= kept < 1008
+    assert kept % 4 == 0, "whole batches"
+    assert "stopping after the batch in hand" in err
+    assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with" in err
+    assert (
+        f"hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}" in err
+    )
+    assert "Traceback" not in err
+    assert f"asked {kept}, stored before 0, errors 0" in out
+    if workers == 1:
+        again = subprocess.run([*RUN, "64", "--store", str(store)], capture_output=True, text=True, check=True)
+        assert f"asked {1008 - kept}, stored before {kept}, errors 0" in again.stdout
+        whole_and_each_once(store, 1008)
+
+
+@pytest.mark.slow
+def test_a_schedulers_sigterm_ends_a_run_in_good_order(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    process = start([*RUN, "4"], store)
+    until(lambda: count(store) >= 20, process)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert f"interrupted: {count(store)} answers are stored" in err
+
+
+def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None:
+    """Sixteen requests are in flight, and paid, when the signal comes."""
+    store = tmp_path / "store.sqlite"
+    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=1.5) as server:
+        command = [*HQM, "run", "shapes_vqa", "-r", f"openai/tiny@{server.url}", "--forms", "original", "--runs", "1"]
+        process = start(command, store)
+        until(lambda: len(server.asked) >= 24, process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert count(store) == server.answered == len(server.asked)
+    assert server.answered < 200
+    assert f"{server.answered} answers are stored" in err
+
+
+def test_a_second_ctrl_c_is_obeyed_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), interruption(quiet=True) as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        until(stop)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handlers are as they were"
+
+
+def test_a_thread_that_cannot_handle_signals_asks_all_the_same() -> None:
+    seen: list[bool] = []
+
+    def inside() -> None:
+        with interruption() as stop:
+            seen.append(stop())
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    assert seen == [False]
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    process = start([*RUN, "2", "--workers", "2"], store)
+    until(lambda: count(store) >= 20, process)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) >= 2
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    until(
+        lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children), seconds=30
+    )
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.slow
+def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    first = start([*RUN, "2"], store)
+    until(lambda: count(store) >= 20, first)
+    told = start([*RUN, "64"], store, "--no-wait")
+    waiting = start([*RUN, "64"], store)
+    _, err = told.communicate(timeout=60)
+    assert told.returncode == 1
+    assert f"process {first.pid} on" in err
+    assert "leave out --no-wait" in err
+    assert waiting.stderr is not None
+    assert "is writing to it; waiting" in waiting.stderr.readline()
+    assert waiting.poll() is None
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    kept = count(store)
+    assert kept < 1008
+    out, _ = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+    assert f"asked {1008 - kept}, stored before {kept}" in out
+    whole_and_each_once(store, 1008)
+
+
+def test_a_lock_is_told_from_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    said: list[str] = []
+    store = tmp_path / "store.sqlite"
+    with writing(store), pytest.raises(hqm.StoreError, match="is writing to it"), writing(store, wait=False):
+        pass
+    with writing(store, say=said.append):
+        assert said == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(hqm.StoreError, match="cannot be written"), writing(tmp_path / "file" / "store.sqlite"):
+        pass
+
+
+def test_two_writers_without_the_lock_leave_the_store_whole(tmp_path: Path) -> None:
+    """Programs that open a store themselves hold no lock: SQLite keeps it whole."""
+    path = tmp_path / "store.sqlite"
+    hqm.Store(path).close()
+    failures: list[Any] = []
+
+    def write(who: int) -> None:
+        try:
+            with hqm.Store(path) as store:
+                number = store.respondent("hf/a", {"kind": "test"})
+                for i in range(100):
+                    store.append(number, 0, [(hqm.ask(f"{who} {i}"), hqm.Response("Yes"))])
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    whole_and_each_once(path, 200)

@@ -1,0 +1,179 @@
+"""The Ray engine on real clusters of this machine: a node that joins, a worker that is killed, the same bytes as here."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import hqm
+from hqm import Administration, Desk, Request, RespondentError, Sampling, Store, make_respondent
+from hqm.engines import make_engine
+from hqm.engines.actor import Answers
+from hqm.signature import digest_file
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+
+def rows(path: Path) -> list[tuple[Any, ...]]:
+    """Every answer by content: who, what, run, attempt, state, text."""
+    with closing(sqlite3.connect(path)) as db:
+        query = (
+            "SELECT r.digest, a.digest, run, attempt, state, text, reason FROM answers "
+            "JOIN respondents r ON r.id = respondent JOIN asks a ON a.id = ask"
+        )
+        return sorted(db.execute(query))
+
+
+def jobs_of(store: Store, names: list[str]) -> list[hqm.Job]:
+    benchmark = hqm.load("shapes_yesno")
+    benchmark.prepare_images(benchmark.original)
+    form = replace(benchmark.original, items=benchmark.original.items[:600])
+    desk = Desk(store)
+    sittings = [desk.sitting(make_respondent(name, batch=4), benchmark, {}) for name in names]
+    return [desk.plan(sitting, Administration(form, 0)) for sitting in sittings]
+
+
+def actors() -> set[int]:
+    """The processes of this run's actors."""
+    found = set()
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        command = process.info["cmdline"] or [""]
+        if command[0].startswith("ray::Answers") and os.environ["HQM_TEST_RUN"] in str(process.info["environ"]):
+            found.add(process.pid)
+    return found
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    ray = pytest.importorskip("ray")
+    monkeypatch.setenv("HQM_TEST_RUN", f"run-{os.getpid()}-{time.time_ns()}")
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.mark.slow
+def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(cluster: Any, tmp_path: Path) -> None:
+    """One node, then two; the first worker is killed in the middle. What is stored is what this process would store."""
+    names = ["hf/shapes:half-trained"]
+    with Store(tmp_path / "here.sqlite") as store:
+        assert hqm.administer(store, jobs_of(store, names)).asked == 600
+    seen: dict[str, Any] = {"answers": 0, "actors": set(), "killed": None}
+
+    def watch(_job: hqm.Job, count: int) -> None:
+        seen["answers"] += count
+        if not seen["actors"]:
+            seen["actors"] = actors()
+            assert len(seen["actors"]) == 1, "one CPU, one actor"
+            cluster.add_node(num_cpus=1, include_dashboard=False)
+        elif seen["killed"] is None:
+            now = actors()
+            seen["actors"] |= now
+            if len(now) == 2:
+                seen["killed"], seen["at"] = min(now), seen["answers"]
+                os.kill(seen["killed"], signal.SIGKILL)
+            else:
+                time.sleep(0.3)  # the second is still starting: leave something for it to do
+        else:
+            seen["actors"] |= actors()
+
+    with Store(tmp_path / "there.sqlite") as store:
+        engine = make_engine("ray", workers=0, address=cluster.address)
+        outcome = hqm.administer(store, jobs_of(store, names), watch, engine=engine)
+    assert (outcome.asked, outcome.errors, outcome.failed) == (600, 0, ())
+    assert seen["killed"] is not None
+    assert 0 < seen["at"] < 600, "it was killed in the middle"
+    assert rows(tmp_path / "there.sqlite") == rows(tmp_path / "here.sqlite")
+
+
+@pytest.mark.slow
+def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    store = tmp_path / "store.sqlite"
+    command = [sys.executable, "-m", "hqm.cli", "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--quiet"]
+    command += ["--forms", "original", "--runs", "1", "--batch", "2", "--store", str(store)]
+    command += ["--engine", "ray", "--workers", "1"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 90
+    while (kept := stored(store)) < 20:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    kept = stored(store)
+    assert process.returncode == 130
+    assert 20 <= kept < 1008
+    assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left" in err
+    while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
+        assert time.monotonic() < deadline, "nothing of the cluster is left"
+        time.sleep(0.1)
+
+
+def stored(path: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            return int(db.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_a_cluster_that_is_not_there_is_one_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(RespondentError, match="no Ray cluster to join.*ray start --head"):
+        hqm.administer(store, jobs_of(store, ["hf/shapes:steady"]), engine=make_engine("ray", address="auto"))
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(hqm.UsageError, match="local, ray"):
+        make_engine("slurm")
+
+
+def test_a_node_without_the_pictures_is_sent_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an actor does, in this process: one picture it lacks, one that is another there, one that is the same."""
+    from PIL import Image
+
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
+    paths = [tmp_path / f"{i}.png" for i in range(3)]
+    for i, path in enumerate(paths):
+        Image.new("RGB", (48, 48), (80 * i, 0, 0)).save(path)
+    contents = {path: path.read_bytes() for path in paths}
+    digests = {path: digest_file(path) for path in paths}
+    requests = [
+        Request("Describe the image.", path, Sampling(0.0, max_tokens=5), n, item=str(n))
+        for n, path in enumerate(paths)
+    ]
+    paths[0].unlink()
+    Image.new("RGB", (48, 48), "blue").save(paths[1])
+
+    actor = Answers(1)
+    kind, lacks = actor.take(make_respondent("hf/shapes:steady"), requests, digests)
+    assert (kind, sorted(lacks)) == ("lacks", paths[:2])
+    assert actor.more() == ("batch", []), "a call that was made too early"
+    actor.put({path: contents[path] for path in lacks})
+    got = {}
+    while (said := actor.more())[0] == "batch":
+        got.update(dict(said[1]))
+    assert said == ("end", None)
+    for path, content in contents.items():
+        path.write_bytes(content)
+    here = [pair for batch in make_respondent("hf/shapes:steady").answer(requests) for pair in batch]
+    assert {int(request.item): response.text for request, response in here} == {n: r.text for n, r in got.items()}
+    assert actor.take(make_respondent("hf/shapes:steady"), requests, digests) == ("batch", []), "now it has them"

@@ -1,0 +1,341 @@
+"""Servers: a real one with a tiny model, one that vLLM's stand-in runs, and one that misbehaves in every way."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm.respondents.base import RespondentName
+from hqm.respondents.openai import OpenAIRespondent, data_url
+from hqm.respondents.pacing import wanted_pause
+from hqm.signature import request_seed
+from tests.servers import (
+    JSON,
+    VLLM,
+    PlannedServer,
+    completion,
+    failure,
+    healthy,
+    program,
+    question,
+    sampling_model,
+    transformers_serve,
+)
+
+HQM = [sys.executable, "-m", "hqm.cli"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sampling_model(tmp_path_factory.mktemp("model") / "half-trained")
+
+
+@pytest.fixture(scope="module")
+def served(model: Path) -> Iterator[str]:
+    with transformers_serve(model) as url:
+        yield url
+
+
+def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Request]:
+    benchmark = hqm.load(name)
+    benchmark.prepare_images(benchmark.original)
+    sampling = Sampling(temperature, 1.0, 12)
+    found = []
+    for item in benchmark.original.items[:n]:
+        text = benchmark.asked(item)
+        path = benchmark.images / str(item.image)
+        seed = request_seed(0, run, hqm.ask(text, item.image).digest)
+        found.append(Request(text, path, sampling, seed, item=item.id))
+    return found
+
+
+def answers(name: str, requests: list[Request], **settings: Any) -> dict[str, Response]:
+    respondent = make_respondent(name, **settings)
+    try:
+        return {request.item: response for batch in respondent.answer(requests) for request, response in batch}
+    finally:
+        respondent.close()
+
+
+# --- a real server ---
+
+
+def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path) -> None:
+    requests = [*requests_of("shapes_yesno", 24, 0.0), *requests_of("shapes_caption", 8, 0.0)]
+    there, here = answers(f"openai/{model}@{served}", requests), answers(f"hf/{model}", requests)
+    assert {k: (r.text, r.state) for k, r in there.items()} == {k: (r.text, r.state) for k, r in here.items()}
+    assert len(there) == 32
+    assert all(r.detail["tokens_in"] > 10 and r.detail["tokens_out"] > 0 for r in there.values())
+
+
+def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
+    """One request at a time: `transformers serve` has one random stream for all that are in flight."""
+    name = f"openai/{model}@{served}?concurrency=1"
+    first = {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0)).items()}
+    assert {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0)).items()} == first
+    assert {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0, run=1)).items()} != first
+
+
+def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    command = [*HQM, "run", "shapes_vqa", "--limit", "16", "--runs", "1", "--forms", "original", "--quiet"]
+    name = f"openai/{model}@{served}?price_in=3&price_out=15&concurrency="
+    done = subprocess.run(
+        [*command, "-r", f"{name}4", "--store", str(store)], capture_output=True, text=True, check=True
+    )
+    with sqlite3.connect(store) as db:
+        rows = [json.loads(row[0]) for row in db.execute("SELECT detail FROM answers")]
+        names = [row[0] for row in db.execute("SELECT name FROM respondents")]
+    read, written = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
+    assert len(rows) == 16
+    assert f"16 answers so far, {read:,} tokens read, {written:,} written" in done.stdout
+    assert f"cost {(3 * read + 15 * written) / 1e6:.4f}" in done.stdout
+    # how the server is reached is no part of who answers: another concurrency resumes
+    assert names == [f"openai/{model}@{served}"]
+    again = subprocess.run(
+        [*command, "-r", f"{name}2", "--store", str(store)], capture_output=True, text=True, check=True
+    )
+    assert "asked 0, stored before 16" in again.stdout
+
+
+# --- vLLM ---
+
+
+@pytest.mark.slow
+def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: Path) -> None:
+    vllm = program(tmp_path / "env" / "bin" / "vllm", VLLM)
+    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
+    name = f"vllm/{model}?max_model_len=2048&enforce_eager=&concurrency=1&start_timeout=100"
+    requests = requests_of("shapes_caption", 6, 1.0)
+    respondent = make_respondent(name, vllm=str(tmp_path / "env"), dtype="float32", device="cuda:1")
+    identity = respondent.identity()
+    assert identity["options"] == {"dtype": "float32", "enforce_eager": "", "max_model_len": "2048"}
+    assert (identity["vllm"], identity["weights"][:3]) == ("0.33.0", "b2:")
+    assert respondent.name == f"vllm/{model}?max_model_len=2048&enforce_eager=&start_timeout=100"
+    texts = []
+    for asked in (requests, requests, requests_of("shapes_caption", 6, 1.0, run=1)):
+        batches = list(respondent.answer(asked))
+        texts.append({request.item: response.text for batch in batches for request, response in batch})
+    assert texts[0] == texts[1], "the server takes the seeds, and is not started a second time"
+    assert len(texts[0]) == 6
+    assert texts[2] != texts[0]
+    seen = json.loads(vllm.with_name("argv.json").read_text())
+    argv = seen["argv"]
+    assert argv[:2] == ["serve", str(model)]
+    assert seen["gpus"] == "1"
+    option = dict(pairwise(argv))
+    assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == ("0", "2048", "float32")
+    assert "--enforce-eager" in argv
+    url = f"http://{option['--host']}:{option['--port']}"
+    assert healthy(url)
+    log = respondent.log  # type: ignore[attr-defined]
+    assert "INFO loading" in log.read_text()
+    respondent.close()
+    assert not healthy(url)
+    assert not running(seen["pid"])
+    assert not log.exists()
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_vllm_that_dies_shows_its_log(tmp_path: Path) -> None:
+    body = "import sys\nprint('INFO starting')\nsys.exit('torch.OutOfMemoryError: CUDA out of memory: Ünïcode')"
+    vllm = program(tmp_path / "vllm", body)
+    respondent = make_respondent("vllm/some/model", vllm=str(vllm))
+    with pytest.raises(RespondentError, match=r"did not come up \(exit status 1\)(.|\n)*INFO starting(.|\n)*Ünïcode"):
+        list(respondent.answer([Request("q", None, Sampling(), 1)]))
+
+
+def test_a_vllm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for given, sentence in (("", "vllm was not found. Name the environment"), (str(tmp_path), "no program vllm at")):
+        with pytest.raises(RespondentError, match=sentence):
+            list(make_respondent("vllm/some/model", vllm=given).answer([Request("q", None, Sampling(), 1)]))
+
+
+def test_a_vllm_travels_to_a_worker_before_it_is_started() -> None:
+    import pickle
+
+    respondent = make_respondent("vllm/some/model?tensor_parallel_size=2", vllm="/opt/vllm", dtype="bfloat16")
+    identity = respondent.identity()
+    assert identity["options"] == {"dtype": "bfloat16", "tensor_parallel_size": "2"}
+    there = pickle.loads(pickle.dumps(respondent))
+    assert (there.name, there.identity(), there.per_gpu) == (respondent.name, identity, True)
+
+
+def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path) -> None:
+    vllm = program(tmp_path / "vllm", "import time\nprint('loading for ever', flush=True)\ntime.sleep(1000)")
+    respondent = make_respondent("vllm/some/model?start_timeout=1.5", vllm=str(vllm))
+    with pytest.raises(RespondentError, match=r"not healthy after 1.5 s(.|\n)*loading for ever"):
+        list(respondent.answer([Request("q", None, Sampling(), 1)]))
+
+
+def test_a_vllm_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
+    body = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)"
+    vllm = program(tmp_path / "vllm", body)
+    command = [*HQM, "run", "shapes_vqa", "-r", "vllm/some/model", "--vllm", str(vllm), "--quiet"]
+    process = subprocess.Popen([*command, "--store", str(tmp_path / "store.sqlite")], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    server = int((tmp_path / "pid").read_text())
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    while running(server) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not running(server)
+
+
+# --- a server that misbehaves ---
+
+
+def ask(server: PlannedServer, questions: list[str], image: Path | None = None, **settings: Any) -> dict[str, Response]:
+    respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), **settings)
+    requests = [Request(text, image, Sampling(0.5, 0.9, 17), 1000 + i) for i, text in enumerate(questions)]
+    return {request.prompt: response for batch in respondent.answer(requests) for request, response in batch}
+
+
+def test_every_trouble_at_once_and_every_answer_is_right() -> None:
+    """Every third connection dropped, 429 with Retry-After, 500, cut and foreign JSON, all slow, all in Unicode."""
+
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        if number % 3 == 2:
+            return None
+        if number % 10 == 4:
+            return failure(429, "langsamer bitte", Retry_After="0.3")
+        if number % 10 == 6:
+            return failure(500, "<html>Ärger</html>")
+        if number % 10 == 7:
+            return 200, JSON, completion("x")[2][:40]
+        if number % 10 == 9:
+            return 200, JSON, b'{"error": "none of your business"}'
+        return completion(f"«{question(body)}» → 是 🐕")
+
+    questions = [f"Gibt es Hund № {i}?" for i in range(60)]
+    with PlannedServer(reply, delay=0.02) as server:
+        got = ask(server, questions, retries=12, concurrency=6, backoff=0.02)
+    assert {text: r.text for text, r in got.items()} == {text: f"«{text}» → 是 🐕" for text in questions}
+    assert {r.state for r in got.values()} == {"ok"}
+    assert server.most <= 6
+    assert sum(r.detail.get("retries", 0) for r in got.values()) == len(server.asked) - 60, (
+        "each further attempt is counted"
+    )
+
+
+def test_everyone_pauses_when_the_server_says_so() -> None:
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(429, "too much", Retry_After="1") if number == 3 else completion(question(body))
+
+    with PlannedServer(reply, delay=0.01) as server:
+        got = ask(server, [f"q{i}" for i in range(30)], concurrency=4)
+    assert {r.state for r in got.values()} == {"ok"}
+    refused = server.asked[3][0]
+    between = [when - refused for when, _ in server.asked if 0.15 < when - refused < 0.95]
+    assert between == [], "what was in flight may still come, then silence for a second"
+
+
+def test_a_limit_of_requests_a_minute_is_kept() -> None:
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}?requests_per_minute=1200&concurrency=8")
+        list(respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(21)]))
+    times = [when for when, _ in server.asked]
+    assert times[-1] - times[0] >= 0.95, "twenty gaps of 50 ms"
+    assert wanted_pause({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 3) == 0.0
+
+
+def test_a_slow_server_is_timed_out_and_the_rest_goes_on() -> None:
+    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=5) as server:
+        began = time.monotonic()
+        got = ask(server, ["a", "b"], retries=0, timeout=0.3)
+    assert {r.state for r in got.values()} == {"error"}
+    assert all("Timeout" in r.reason for r in got.values())
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(("status", "words"), [(401, "refuses the key"), (404, "no such model")])
+def test_a_wrong_key_or_model_ends_it_at_once(status: int, words: str) -> None:
+    with (
+        PlannedServer(lambda _n, _b, _h: failure(status, "no")) as server,
+        pytest.raises(RespondentError, match=words),
+    ):
+        ask(server, [f"q{i}" for i in range(50)], concurrency=2)
+    assert len(server.asked) <= 4
+
+
+def test_an_exhausted_quota_is_not_asked_again() -> None:
+    body = json.dumps({"error": {"message": "no money", "code": "insufficient_quota"}}).encode()
+    with PlannedServer(lambda _n, _b, _h: (429, JSON, body)) as server:
+        got = ask(server, ["q"], retries=5)
+    assert (len(server.asked), got["q"].state) == (1, "error")
+    assert "no money" in got["q"].reason
+
+
+def test_log_probabilities_are_kept_and_dropped_where_they_are_refused() -> None:
+    tokens = [
+        {"token": "Yes", "logprob": -0.25, "top_logprobs": [{"token": "Yes", "logprob": -0.25}, {"token": "No", "logprob": -1.5}]},
+        {"token": ".", "logprob": -0.125, "top_logprobs": []},
+    ]  # fmt: skip
+
+    def gives(_n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
+        assert (body["logprobs"], body["top_logprobs"]) == (True, 5)
+        return completion("Yes.", logprobs={"content": tokens})
+
+    with PlannedServer(gives) as server:
+        detail = ask(server, ["q"])["q"].detail
+    assert detail["logprob"] == -0.375
+    assert detail["first_token"] == {"Yes": -0.25, "No": -1.5}
+    assert (detail["tokens_in"], detail["tokens_out"], detail["tokens_cached"]) == (100, 7, 60)
+
+    def refuses(_n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
+        if "logprobs" in body:
+            return failure(400, "This model does not support logprobs.")
+        if "max_tokens" in body:
+            return failure(400, "Unsupported parameter: use 'max_completion_tokens' instead.")
+        return completion("No.")
+
+    with PlannedServer(refuses, delay=0.02) as server:
+        got = ask(server, [f"q{i}" for i in range(40)], concurrency=8)
+    assert {r.text for r in got.values()} == {"No."}
+    assert len(server.asked) <= 40 + 16, "what is refused is asked of a server once, not for every request"
+    assert server.asked[-1][1]["max_completion_tokens"] == 17
+
+
+def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Path) -> None:
+    from PIL import Image
+
+    paths = [tmp_path / f"{i}.png" for i in range(5)]
+    for i, path in enumerate(paths):
+        Image.new("RGB", (4, 4), (i, 0, 0)).save(path, "JPEG" if i == 4 else "PNG")
+    requests = [Request(f"q{n}", paths[n % 5], Sampling(), n) for n in range(40)]
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=1")
+        data_url.cache_clear()
+        list(respondent.answer(requests))
+        assert data_url.cache_info().misses == 5
+    order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
+    assert sum(a != b for a, b in pairwise(order)) == 4
+    assert all(body["messages"][0]["content"][0]["type"] == "image_url" for _, body in server.asked), "picture first"
+    assert sum(url.startswith("data:image/jpeg") for url in order) == 8, "told from the bytes, not from the name"
+
+
+def test_wrong_settings_are_refused_before_anything_is_asked() -> None:
+    for name in ("openai/x@http://127.0.0.1:9/v1?concurrency=many", "vllm/x?start_timeout=-1"):
+        with pytest.raises(hqm.UsageError, match=re.escape("is no number from 0 up")):
+            make_respondent(name)
