@@ -183,7 +183,9 @@ class _Scenes:
         order = [names[i] for i in np.argsort(-known, kind="stable")][:ANSWERERS]
         used = [form for form in self.forms if any(cell.form == form for cell in self.matrices)]
         asked = {form: self.forms[form].by_id[item.id] for form in used if item.id in self.forms[form].by_id}
-        answers = [said for name in order for matrix in self.matrices.values() for said in self._said(item, name, matrix)]
+        answers = [
+            said for name in order for matrix in self.matrices.values() for said in self._said(item, name, matrix)
+        ]
         answers += [said for matrix in self.judged for name in order for said in self._label(item, name, matrix)]
         answers.sort(key=lambda said: order.index(said.respondent))
         return Example(

@@ -103,7 +103,10 @@ def _seeds(one: BenchmarkAudit) -> Iterator[Sentence]:
     if gain is not None and gain.value is not None and "NOISE_FLOOR" in gain.flags:
         yield say("The scores repeat little better than coin flips would: only {gain} of the way to identical answers. Average several seeds, or add items.", gain=_share(gain))  # fmt: skip
     elif rho is not None and rho.value is not None and rho.status == "ok" and rho.value < 0.9:
-        yield say("One run repeats with a reliability of {rho}: average several seeds, or add items (see the D-study).", rho=rho)
+        yield say(
+            "One run repeats with a reliability of {rho}: average several seeds, or add items (see the D-study).",
+            rho=rho,
+        )
 
 
 def _items(one: BenchmarkAudit) -> Iterator[Sentence]:
@@ -116,7 +119,9 @@ def _items(one: BenchmarkAudit) -> Iterator[Sentence]:
         found = find(one, f"items.{statistic}", metric)
         if found is None or not found.value:
             continue
-        names = [str(row.get("item")) for row in found.detail.get("candidates", ())] or list(map(str, found.detail.get("items", ())))
+        names = [str(row.get("item")) for row in found.detail.get("candidates", ())] or list(
+            map(str, found.detail.get("items", ()))
+        )
         such = f": {listed(names[:3])}" + (", …" if len(names) > 3 else "") if names else ""
         yield say("{n} " + what + "{such}.", n=found, such=such)
 
@@ -124,14 +129,21 @@ def _items(one: BenchmarkAudit) -> Iterator[Sentence]:
 def _bounds(one: BenchmarkAudit) -> Iterator[Sentence]:
     for flag in one.flags:
         if flag["metric"] == _leading(one) and flag["flag"] in ("CEILING", "FLOOR", "CHANCE"):
-            remedy = "Add harder items." if flag["flag"] == "CEILING" else "Add easier items, or leave out respondents at chance."
+            remedy = (
+                "Add harder items."
+                if flag["flag"] == "CEILING"
+                else "Add easier items, or leave out respondents at chance."
+            )
             yield say("{what}. {remedy}", what=_capital(str(flag["sentence"])), remedy=remedy)
 
 
 def _few(one: BenchmarkAudit) -> Iterator[Sentence]:
     for flag in one.flags:
         if flag["metric"] == _leading(one) and flag["flag"] == "FEW_MODELS":
-            yield say("There are {what}: every interval over respondents is wide. Audit 20 or more.", what=str(flag["sentence"]))
+            yield say(
+                "There are {what}: every interval over respondents is wide. Audit 20 or more.",
+                what=str(flag["sentence"]),
+            )
 
 
 def _unmeasured(one: BenchmarkAudit) -> Iterator[Sentence]:
@@ -139,7 +151,11 @@ def _unmeasured(one: BenchmarkAudit) -> Iterator[Sentence]:
     for family, what, remedy in (
         ("test_retest", "How far the scores repeat", "Put the original form twice (--runs 2)."),
         ("parallel_forms", "How far the wording moves the scores", "Put a parallel form (--forms original,parallel)."),
-        ("criterion", "Whether the scores follow people", "Have people label a few hundred answers (--criterion FILE)."),
+        (
+            "criterion",
+            "Whether the scores follow people",
+            "Have people label a few hundred answers (--criterion FILE).",
+        ),
     ):
         if family not in families:
             yield say("{what} was not measured. {remedy}", what=what, remedy=remedy)
@@ -158,7 +174,10 @@ def _leaks(one: BenchmarkAudit) -> Iterator[Sentence]:
     found = find(one, "solvability.leakage_cues", _leading(one))
     if found is not None and found.value:
         cues = [str(c["cue"]) for c in found.detail.get("cues", ()) if c.get("leak")]
-        yield say("The right answer can be told from {cues}: shuffle or balance it.", cues=listed(cues) if cues else "the questions' form")
+        yield say(
+            "The right answer can be told from {cues}: shuffle or balance it.",
+            cues=listed(cues) if cues else "the questions' form",
+        )
 
 
 def _capital(text: str) -> str:

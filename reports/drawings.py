@@ -27,8 +27,12 @@ def bland_altman(one: BenchmarkAudit, metric: str, other: str, limits: Estimate 
         ends_x, ends_y = ends(xs), ends([*ys, 0.0, *(value for value, _ in lines)])
         axes.axhline(0, color=FAINT, linewidth=1)
         for value, name in lines:
-            axes.axhline(value, color=ACCENT if name == "mean" else QUIET, linewidth=1, linestyle="-" if name == "mean" else "--")
-            axes.annotate(name, (ends_x[1], value), xytext=(-2, 3), textcoords="offset points", fontsize=8, ha="right", color=INK)
+            axes.axhline(
+                value, color=ACCENT if name == "mean" else QUIET, linewidth=1, linestyle="-" if name == "mean" else "--"
+            )
+            axes.annotate(
+                name, (ends_x[1], value), xytext=(-2, 3), textcoords="offset points", fontsize=8, ha="right", color=INK
+            )
         axes.scatter(xs, ys, s=24, color=ACCENT, zorder=2)
         label_points(axes, xs, ys, names, ends_x, ends_y)
         axes.set(xlim=ends_x, ylim=ends_y, xlabel=f"mean of both {metric}", ylabel="other − first")
@@ -67,10 +71,24 @@ def rank_flow(one: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
             known_places = [(i, place) for i, place in enumerate(places) if place is not None]
             moved = max(p for _, p in known_places) - min(p for _, p in known_places)
             far = moved >= max(2, round(count / 5))
-            axes.plot(*zip(*known_places, strict=True), color=ACCENT if far else FAINT, linewidth=1.6 if far else 1.1, marker="o", markersize=3.5)
+            axes.plot(
+                *zip(*known_places, strict=True),
+                color=ACCENT if far else FAINT,
+                linewidth=1.6 if far else 1.1,
+                marker="o",
+                markersize=3.5,
+            )
             for i, side, shift in ((0, "right", -7), (len(names) - 1, "left", 7)):
                 if places[i] is not None:
-                    axes.annotate(short(who), (i, places[i]), xytext=(shift, 0), textcoords="offset points", fontsize=8, ha=side, va="center")
+                    axes.annotate(
+                        short(who),
+                        (i, places[i]),
+                        xytext=(shift, 0),
+                        textcoords="offset points",
+                        fontsize=8,
+                        ha=side,
+                        va="center",
+                    )
         axes.set_xticks(range(len(names)), [_broken(cell(name)) for name in names])
         axes.set(ylim=(count + 0.7, 0.3), xlim=(-0.75, len(names) - 0.25))
         axes.set_yticks([])
@@ -176,7 +194,12 @@ def decision_curve(found: Estimate | None) -> str:
             continue
         size = next((row[key] for key in ("items", "runs", "n") if isinstance(row.get(key), (int, float))), None)
         for key, value in row.items():
-            if size and key not in ("items", "runs", "n") and isinstance(value, (int, float)) and not isinstance(value, bool):
+            if (
+                size
+                and key not in ("items", "runs", "n")
+                and isinstance(value, (int, float))
+                and not isinstance(value, bool)
+            ):
                 lines.setdefault(str(key), []).append((float(size), float(value)))
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
@@ -184,11 +207,25 @@ def decision_curve(found: Estimate | None) -> str:
     names = {"phi": "Phi, absolute", "g": "G, relative"}
     with drawing(5.2, 3.4) as (axes, finish):
         axes.axhline(0.9, color=FAINT, linewidth=1, linestyle="--")
-        axes.annotate(".90", (0, 0.9), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points", fontsize=8)
+        axes.annotate(
+            ".90", (0, 0.9), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points", fontsize=8
+        )
         for (name, points), style in zip(lines.items(), ("-", "--", ":", "-.", "-", "--"), strict=False):
             axes.plot(*zip(*points, strict=True), linestyle=style, color=ACCENT, linewidth=1.8)
-            axes.annotate(names.get(name, name), points[-1], xytext=(0, -11 if style == "-" else 6), textcoords="offset points", fontsize=8.5, ha="right")
-        axes.set(xscale="log", ylim=(min(0.0, *(v for p in lines.values() for _, v in p)), 1.03), xlabel="items", ylabel="reliability")
+            axes.annotate(
+                names.get(name, name),
+                points[-1],
+                xytext=(0, -11 if style == "-" else 6),
+                textcoords="offset points",
+                fontsize=8.5,
+                ha="right",
+            )
+        axes.set(
+            xscale="log",
+            ylim=(min(0.0, *(v for p in lines.values() for _, v in p)), 1.03),
+            xlabel="items",
+            ylabel="reliability",
+        )
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.xaxis.set_minor_formatter(lambda *_: "")
         return finish()

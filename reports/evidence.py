@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.reports.names import FAMILIES, statistic_name
+from hqm.reports.score_tables import set_name
 from hqm.reports.tables import Table, Text, cell, estimate, find, interval, number, percent, short
 
 from hqm import BenchmarkAudit, Cell, Estimate, Interval
@@ -43,10 +44,33 @@ def reliability(one: BenchmarkAudit) -> Table:
                     rows.append((Text(name, small=_told(other, family)), Text(metric), *row))
                     found = True
         if not found:
-            reason = next((f"not measured: {e.reason}" for e in one.estimates if e.indicator.startswith(f"{family}.") and e.reason), "")
+            reason = next(
+                (
+                    f"not measured: {e.reason}"
+                    for e in one.estimates
+                    if e.indicator.startswith(f"{family}.") and e.reason
+                ),
+                "",
+            )
             absent.append(name)
-            rows.append((Text(name), *(Text("") for _ in range(3)), Text(reason or f"not measured; {remedy}", muted=True), *(Text("") for _ in range(3))))
-    columns = ("What varies", "Metric", "Unadjusted", "Adjusted", "95% interval", "Noise floor", "At 1,000 items", "ICC(A,1), same scores")
+            rows.append(
+                (
+                    Text(name),
+                    *(Text("") for _ in range(3)),
+                    Text(reason or f"not measured; {remedy}", muted=True),
+                    *(Text("") for _ in range(3)),
+                )
+            )
+    columns = (
+        "What varies",
+        "Metric",
+        "Unadjusted",
+        "Adjusted",
+        "95% interval",
+        "Noise floor",
+        "At 1,000 items",
+        "ICC(A,1), same scores",
+    )
     notes = (
         "Each row is another source of error: the rows answer different questions and are never averaged. Both intervals are "
         "given: for these respondents over other items, and for others like them.",
@@ -121,11 +145,10 @@ def _spans(found: Estimate | None) -> str:
     return "\n".join(spans)
 
 
-def components(one: BenchmarkAudit) -> Table | None:
-    """The G study: which facet makes how much of the variance."""
-    found = _crossed(one)
-    rows = found.detail.get("components") if found is not None else None
-    if found is None or not rows:
+def components(found: Estimate) -> Table | None:
+    """The G study of one crossed design: which facet makes how much of the variance."""
+    rows = found.detail.get("components")
+    if not rows:
         return None
     table = []
     for row in rows:
@@ -133,45 +156,65 @@ def components(one: BenchmarkAudit) -> Table | None:
         low, high = _number(row.get("low")), _number(row.get("high"))
         shown = "" if low is None or high is None else interval(Interval(low, high, "items", ""), 5)
         bar = "" if share is None else number(100 * max(0.0, min(1.0, share)), 1)
-        table.append((Text(_facet(str(row.get("facet", "")))), Text(percent(share, 1), bar=bar), Text(number(_number(row.get("variance")), 5)), Text(shown)))
+        variance = number(_number(row.get("variance")), 5)
+        table.append(
+            (Text(_facet(str(row.get("facet", "")))), Text(percent(share, 1), bar=bar), Text(variance), Text(shown))
+        )
     columns = ("Source", "Share of the variance", "Variance", "95% interval")
-    notes = ("The respondents' share is what the benchmark is there to measure; all else is error for one purpose or another.",)
-    return Table(f"G study: where the variance of {found.metric} comes from", columns, tuple(table), (1, 2, 3), notes, found.signature)  # fmt: skip
+    notes = (
+        "The respondents' share is what the benchmark is there to measure; the rest is error for one purpose or another.",
+        f"{cell(found.first)} and {' & '.join(map(cell, found.other.split(' & ')))}." if found.other else "",
+    )
+    caption = f"G study: where the variance of {found.metric} comes from{_design(found)}"
+    return Table(caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), found.signature)
+
+
+def _design(found: Estimate) -> str:
+    return f" (respondents × items × {found.detail['varied']}s)" if found.detail.get("varied") else ""
 
 
 def _facet(name: str) -> str:
     """A component in words.
 
-    >>> _facet("respondent:item"), _facet("item")
+    >>> _facet("respondent x item"), _facet("item")
     ('respondent × item', 'item')
     """
-    return name.replace(":", " × ").replace("_x_", " × ")
+    return name.replace(" x ", " × ").replace(":", " × ")
 
 
-def _crossed(one: BenchmarkAudit) -> Estimate | None:
+def crossed(one: BenchmarkAudit) -> list[Estimate]:
+    """The crossed designs of the leading metric, one for each facet that was varied."""
     metric = next(iter(one.metrics), "")
-    return find(one, "generalizability.g", metric) or find(one, "generalizability.phi", metric)
+    found: dict[tuple[str, str], Estimate] = {}
+    for e in one.estimates:
+        if e.metric == metric and e.indicator in ("generalizability.g", "generalizability.phi") and e.value is not None:
+            found.setdefault((e.first, e.other), e)
+    return list(found.values())
 
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def decision(one: BenchmarkAudit) -> Table | None:
+def decision(found: Estimate) -> Table | None:
     """The D-study: what it would take to be reliable enough."""
-    found = _crossed(one)
-    rows = found.detail.get("d_study") if found is not None else None
-    if found is None or not rows:
+    rows = found.detail.get("d_study")
+    if not rows:
         return None
-    shown = [key for key in ("items", "runs", "forms", "judges", "cost") if any(row.get(key) is not None for row in rows)]
+    sizes = ("items", "runs", "forms", "judges", "answers", "cost")
+    shown = [key for key in sizes if any(row.get(key) is not None for row in rows)]
+    remarks = any(row.get("reason") for row in rows)
     table = []
     for row in rows:
-        reason = row.get("reason")
         cells = [Text(_count(row.get(key))) for key in shown]
-        table.append((Text(number(_number(row.get("target")), 2)), *cells, *([Text(str(reason or ""))] if any(r.get("reason") for r in rows) else [])))
-    columns = ["Reliability wanted", *shown] + (["Remark"] if any(r.get("reason") for r in rows) else [])
-    notes = ("The cheapest design of each reliability, by the shares above. Cost counts answers: items × seeds × forms × judges.",)
-    return Table("D-study: what you would need", tuple(columns), tuple(table), tuple(range(1, len(shown) + 1)), notes, found.signature)  # fmt: skip
+        table.append(
+            (Text(number(_number(row.get("target")), 2)), *cells, *([Text(str(row.get("reason") or ""))] * remarks))
+        )
+    heads = {"runs": "seeds", "answers": "answers a respondent"}
+    columns = ("Phi wanted", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
+    notes = ("The design with the fewest answers that reaches each Phi, by the shares of the G study.",)
+    caption = f"D-study: what you would need for .90{_design(found)}"
+    return Table(caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, found.signature)
 
 
 def _count(value: object) -> str:
@@ -215,9 +258,21 @@ def flagged_items(one: BenchmarkAudit) -> Table:
         if found is None:
             rows.append((Text(statistic_name(statistic), small=meaning), Text("not measured", muted=True), Text("")))
         elif found.value is None:
-            rows.append((Text(statistic_name(statistic), small=meaning), Text("not measured", found.reason, True), Text(found.reason)))
+            rows.append(
+                (
+                    Text(statistic_name(statistic), small=meaning),
+                    Text("not measured", found.reason, True),
+                    Text(found.reason),
+                )
+            )
         else:
-            rows.append((Text(statistic_name(statistic), small=meaning), estimate(found), Text(_names(found.detail, int(found.value)))))
+            rows.append(
+                (
+                    Text(statistic_name(statistic), small=meaning),
+                    estimate(found),
+                    Text(_names(found.detail, int(found.value))),
+                )
+            )
     return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"By {metric}.",))
 
 
@@ -242,7 +297,9 @@ def blind(one: BenchmarkAudit) -> list[Table]:
             (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(Text(number(_number(r.get(k)))) for k in ("accuracy", "baseline", "q")))
             for r in found.detail.get("by_type", ())
         ]  # fmt: skip
-        notes = ("Baseline: always the most frequent label. The last column is the chance of such a gain if words told nothing.",)
+        notes = (
+            "Baseline: always the most frequent label. The last column is the chance of such a gain if words told nothing.",
+        )
         columns = ("Type", "Items", "Right by words alone", "Baseline", "p (all), q (types)")
         tables.append(Table("Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, found.signature))
     cues = find(one, "solvability.leakage_cues", metric)
@@ -253,7 +310,12 @@ def blind(one: BenchmarkAudit) -> list[Table]:
         ]  # fmt: skip
         given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(_number(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
         constant = [f"{c.get('type')} is always {c.get('label')}" for c in cues.detail.get("constant_types", ())]
-        notes = tuple(filter(None, ["Phrases that go with one label: " + "; ".join(given) + "." if given else "", "; ".join(constant)]))
+        notes = tuple(
+            filter(
+                None,
+                ["Phrases that go with one label: " + "; ".join(given) + "." if given else "", "; ".join(constant)],
+            )
+        )
         tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), notes, cues.signature))  # fmt: skip
     return tables
 
@@ -270,6 +332,13 @@ def tied(one: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
     """What this benchmark can and cannot separate."""
     if not sets:
         return None
-    rows = [(Text(str(i)), Text(", ".join(short(n) for n in names)), Text(str(len(names)))) for i, names in enumerate(sets, 1)]
-    notes = ("Within a set no difference is more than chance; a respondent may stand in two neighbouring sets.",)
-    return Table("What this benchmark can and cannot separate: tied sets", ("Set", "Respondents, best first", "How many"), tuple(rows), (2,), notes)  # fmt: skip
+    groups = [names for names in sets if len(names) > 1]
+    rows = [
+        (Text(set_name(i)), Text(", ".join(short(n) for n in names)), Text(str(len(names))))
+        for i, names in enumerate(groups[:20])
+    ]
+    alone = [short(names[0]) for names in sets if len(names) == 1]
+    notes = ["Within a set no difference is more than chance; a respondent may stand in several sets that overlap."]
+    notes += [f"Apart from all others: {', '.join(alone)}."] if alone else []
+    notes += [f"{len(groups) - 20} further sets are in the audit's JSON."] if len(groups) > 20 else []
+    return Table("What this benchmark can and cannot separate: tied sets", ("Set", "Respondents, best first", "How many"), tuple(rows), (2,), tuple(notes))  # fmt: skip

@@ -43,7 +43,11 @@ def spans(found: Estimate) -> str:
     >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),)))
     ' (95% interval [0.800, 0.950] for others like them)'
     """
-    named = (("for these respondents", "fixed_models"), ("for others like them", "model_population"), ("over items", "items"))
+    named = (
+        ("for these respondents", "fixed_models"),
+        ("for others like them", "model_population"),
+        ("over items", "items"),
+    )
     told = [f"{interval(found.interval(kind), digits(found))} {name}" for name, kind in named if found.interval(kind)]
     return f" (95% interval {', '.join(told)})" if told else ""
 

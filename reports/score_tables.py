@@ -38,6 +38,15 @@ def ranks(one: BenchmarkAudit) -> Mapping[str, Any]:
     return places if isinstance(places, Mapping) else {}
 
 
+def set_name(i: int) -> str:
+    """The name of the i-th tied set.
+
+    >>> set_name(0), set_name(25), set_name(26)
+    ('A', 'Z', 'A2')
+    """
+    return chr(ord("A") + i % 26) + (str(i // 26 + 1) if i >= 26 else "")
+
+
 def in_order(one: BenchmarkAudit) -> list[RespondentScores]:
     """The respondents by the first audited metric, best first."""
     first = next(iter(one.metrics))
@@ -57,11 +66,10 @@ def leaderboard(one: BenchmarkAudit) -> Table:
     for metric in one.metrics:
         columns += [metric, "95% interval"]
     sets, places = tied_sets(one), ranks(one)
-    names = {name: chr(ord("A") + i) if i < 26 else str(i + 1) for i, group in enumerate(sets) for name in group[:1]}
     tied: dict[str, list[str]] = {}
-    for group in sets:
+    for i, group in enumerate(group for group in sets if len(group) > 1):
         for name in group:
-            tied.setdefault(name, []).append(names[group[0]])
+            tied.setdefault(name, []).append(set_name(i))
     if places:
         columns.append("Place")
     if sets:
@@ -205,7 +213,9 @@ def _of(value: Any, key: Any) -> float | None:
 
 def lengths(one: BenchmarkAudit) -> Table:
     """The mean length of the answers in words, administration by administration, with the score's elasticity below."""
-    rows = tuple((Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in one.cells)) for r in in_order(one))
+    rows = tuple(
+        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in one.cells)) for r in in_order(one)
+    )
     columns = ("Respondent", *map(cell, one.cells))
     notes = []
     for found in one.estimates:
@@ -213,7 +223,9 @@ def lengths(one: BenchmarkAudit) -> Table:
             spread = interval(found.interval("model_population"))
             said = number(found.value) if found.value is not None else f"not measured: {found.reason}"
             notes.append(f"Elasticity of {found.metric} ({cell(found.other)}): {said} {spread}".rstrip() + ".")
-    return Table("Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(one))
+    return Table(
+        "Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(one)
+    )
 
 
 def coverage(one: BenchmarkAudit) -> Table:
@@ -304,14 +316,17 @@ def judged(one: BenchmarkAudit) -> Table | None:
     cells = list(one.respondents[0].judged)
     metric = next(iter(one.metrics), "")
     extra = {}
-    for statistic in ("prediction_powered", "sensitivity", "specificity"):
+    for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
         found = find(one, f"criterion.{statistic}", metric)
         rows = found.detail.get("by_respondent") if found is not None else None
         if isinstance(rows, Mapping) and rows:
             extra[statistic] = rows
     if not cells and not extra:
         return None
-    titles = {"prediction_powered": "corrected by people (prediction-powered)"}
+    titles = {
+        "prediction_powered": "corrected by people (prediction-powered)",
+        "rogan_gladen": "corrected for the scorer's errors (Rogan and Gladen)",
+    }
     table = []
     for row in in_order(one):
         shares = [Text(number(row.judged.get(c))) for c in cells]
@@ -333,7 +348,9 @@ def _scored(value: Any) -> Text:
 def shares(one: BenchmarkAudit) -> tuple[int, int]:
     """How many answers the audit holds, and how many of them were not scored."""
     total = sum(n for row in one.respondents for counts in row.states.values() for n in counts.values())
-    read = sum(counts[s] for row in one.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused"))
+    read = sum(
+        counts[s] for row in one.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused")
+    )
     return total, total - read
 
 

@@ -12,6 +12,7 @@ from hqm.reports.tables import Text, cell, estimate, find, number, percent, shor
 
 from hqm import BenchmarkAudit, Cell
 
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One line of the first screen: a question a reader has, and the answer in sentences."""
@@ -75,8 +76,14 @@ def repeatable(one: BenchmarkAudit) -> tuple[Sentence, ...]:
         # the verdict in words follows from the estimate's own flag, not from a threshold of the page
         near = gain is not None and "NOISE_FLOOR" in gain.flags
         told = " That is not to be told from coin flips." if near else ""
-        way = " It lies {gain} of the way from there to identical answers." if gain is not None and gain.value is not None else ""
-        share = Text(percent(gain.value), estimate(gain).behind, link=estimate(gain).link) if gain is not None else Text("")
+        way = (
+            " It lies {gain} of the way from there to identical answers."
+            if gain is not None and gain.value is not None
+            else ""
+        )
+        share = (
+            Text(percent(gain.value), estimate(gain).behind, link=estimate(gain).link) if gain is not None else Text("")
+        )
         found.append(say("Coin flips with each respondent's own rate would already reach {floor} (noise floor)." + way + told, floor=floor, gain=share))  # fmt: skip
     if mdc is not None and mdc.value is not None:
         found.append(say("Two runs of one respondent that differ by less than {mdc} may differ by chance.", mdc=mdc))
@@ -86,7 +93,9 @@ def repeatable(one: BenchmarkAudit) -> tuple[Sentence, ...]:
 def wording(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Another wording; every form by itself."""
     metric = next(iter(one.metrics), "")
-    others = dict.fromkeys(e.other for e in one.estimates if e.indicator.startswith("parallel_forms.") and e.metric == metric)
+    others = dict.fromkeys(
+        e.other for e in one.estimates if e.indicator.startswith("parallel_forms.") and e.metric == metric
+    )
     if not others:
         return (say(f"Not measured: no other wording was put. To measure it, {SOURCES['parallel_forms'][3]}."),)
     found: list[Sentence] = []
@@ -105,7 +114,12 @@ def wording(one: BenchmarkAudit) -> tuple[Sentence, ...]:
             found.append(say("How far the same scores come back was not measured: {reason}.", reason=icc.reason))
         if same is not None and same.value is not None:
             share = estimate(same)
-            found.append(say("{share} of the items come out the same.", share=Text(percent(same.value), share.behind, link=share.link)))
+            found.append(
+                say(
+                    "{share} of the items come out the same.",
+                    share=Text(percent(same.value), share.behind, link=share.link),
+                )
+            )
     return tuple(found)
 
 
@@ -118,14 +132,25 @@ def people(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     for r in mine:
         judge = Cell.parse(r.other).judge
         oracle |= judge == "oracle"
-        who = {"human": "people's labels", "oracle": "an oracle that knows the scene"}.get(judge, f"the labels of “{judge}”")
+        who = {"human": "people's labels", "oracle": "an oracle that knows the scene"}.get(
+            judge, f"the labels of “{judge}”"
+        )
         if r.value is None:
             found.append(say("Against {who}: not measured: {reason}.", who=who, reason=r.reason))
             continue
         found.append(say("The scores correlate {r} with {who}" + spans(r) + ".", r=r, who=who))
-        freed = next((e for e in one.estimates if (e.indicator, e.metric, e.other) == ("criterion.disattenuated", metric, r.other)), None)
+        freed = next(
+            (
+                e
+                for e in one.estimates
+                if (e.indicator, e.metric, e.other) == ("criterion.disattenuated", metric, r.other)
+            ),
+            None,
+        )
         if freed is not None and freed.value is not None:
-            found.append(say("Without the sampling noise of both sides it would be {freed} (disattenuated).", freed=freed))
+            found.append(
+                say("Without the sampling noise of both sides it would be {freed} (disattenuated).", freed=freed)
+            )
     if not mine:
         return (say(f"Not measured: no people's labels were given. To measure it, {SOURCES['criterion'][3]}."),)
     if oracle and len(mine) == 1:
@@ -138,7 +163,9 @@ def types(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     covered = [kind for kind, row in one.coverage.items() if row["items"]]
     absent = [kind for kind in one.coverage if kind not in covered]
     claimed = [kind for kind in absent if one.coverage[kind]["claimed"]]
-    found = [say("{n} of {all} types have items: {names}.", n=len(covered), all=len(one.coverage), names=listed(covered))]
+    found = [
+        say("{n} of {all} types have items: {names}.", n=len(covered), all=len(one.coverage), names=listed(covered))
+    ]
     if not covered:
         found = [say("No item is known to be of any of the {all} types.", all=len(one.coverage))]
     index = find(one, "types.index", next(iter(one.metrics), ""))
@@ -148,7 +175,13 @@ def types(one: BenchmarkAudit) -> tuple[Sentence, ...]:
         shown = estimate(index)
         count = Text(str(len(fit)), shown.behind, link=shown.link)
         names = f": {listed(fit)}" if fit and len(fit) < len(covered) else ""
-        found.append(say("{count} of them are measurable, with enough items for a standard error of .03{names}.", count=count, names=names))
+        found.append(
+            say(
+                "{count} of them are measurable, with enough items for a standard error of .03{names}.",
+                count=count,
+                names=names,
+            )
+        )
     else:
         found.append(say("Whether they are measurable was not measured."))
     if absent:
@@ -163,11 +196,19 @@ def separates(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     order = in_order(one)
     found: list[Sentence] = []
     if share is not None:
-        found.append(say("{share} of the pairs of respondents differ by more than chance in {metric}.", share=share, metric=metric))
+        found.append(
+            say(
+                "{share} of the pairs of respondents differ by more than chance in {metric}.",
+                share=share,
+                metric=metric,
+            )
+        )
         sets = [group for group in tied_sets(one) if len(group) > 1]
         shown = "; ".join("{" + ", ".join(short(n) for n in group) + "}" for group in sets[:4])
         more = f"; and {len(sets) - 4} further sets" if len(sets) > 4 else ""
-        found.append(say("It cannot separate {sets}.", sets=shown + more) if sets else say("No two respondents are tied."))
+        found.append(
+            say("It cannot separate {sets}.", sets=shown + more) if sets else say("No two respondents are tied.")
+        )
         least = find(one, "discriminability.minimum_difference", metric)
         if least is not None and least.value is not None:
             found.append(say("The smallest difference that it finds with 80% power is {least}.", least=least))

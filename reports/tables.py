@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
 
-from hqm import FLAGS, STATES, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores
+from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval
 
 DASH = "–"
 
