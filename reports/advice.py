@@ -128,13 +128,18 @@ def _items(one: BenchmarkAudit) -> Iterator[Sentence]:
 
 def _bounds(one: BenchmarkAudit) -> Iterator[Sentence]:
     for flag in one.flags:
-        if flag["metric"] == _leading(one) and flag["flag"] in ("CEILING", "FLOOR", "CHANCE"):
-            remedy = (
-                "Add harder items."
-                if flag["flag"] == "CEILING"
-                else "Add easier items, or leave out respondents at chance."
-            )
+        if flag["metric"] == _leading(one) and flag["flag"] in ("CEILING", "FLOOR"):
+            remedy = "Add harder items." if flag["flag"] == "CEILING" else "Add easier items."
             yield say("{what}. {remedy}", what=_capital(str(flag["sentence"])), remedy=remedy)
+    found = find(one, "discriminability.above_chance", _leading(one))
+    below = [short(str(name)) for name in found.detail.get("not_above", ())] if found is not None else []
+    if found is not None and below:
+        verb = "scores" if len(below) == 1 else "score"
+        level = replace(estimate(found), text=percent(found.detail.get("blind")))
+        yield say(
+            "{who} " + verb + " no better than answers given without looking ({level}): read the ranking without such respondents, or add easier items.",
+            who=listed(below), level=level,
+        )  # fmt: skip
 
 
 def _few(one: BenchmarkAudit) -> Iterator[Sentence]:

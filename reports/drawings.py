@@ -204,22 +204,18 @@ def decision_curve(found: Estimate | None) -> str:
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
         return ""
-    names = {"phi": "Phi, absolute", "g": "G, relative"}
+    varied = str(found.detail.get("varied", "run")) if found is not None else "run"
+    names = {"phi": f"Phi, one {varied}", "g": f"G, one {varied}", "phi_of_3": f"Phi, three {varied}s"}
     with drawing(5.2, 3.4) as (axes, finish):
         axes.axhline(0.9, color=FAINT, linewidth=1, linestyle="--")
         axes.annotate(
             ".90", (0, 0.9), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points", fontsize=8
         )
         for (name, points), style in zip(lines.items(), ("-", "--", ":", "-.", "-", "--"), strict=False):
-            axes.plot(*zip(*points, strict=True), linestyle=style, color=ACCENT, linewidth=1.8)
-            axes.annotate(
-                names.get(name, name),
-                points[-1],
-                xytext=(0, -11 if style == "-" else 6),
-                textcoords="offset points",
-                fontsize=8.5,
-                ha="right",
+            axes.plot(
+                *zip(*points, strict=True), linestyle=style, color=ACCENT, linewidth=1.8, label=names.get(name, name)
             )
+        axes.legend(frameon=False, fontsize=8.5, loc="lower right")
         axes.set(
             xscale="log",
             ylim=(min(0.0, *(v for p in lines.values() for _, v in p)), 1.03),

@@ -8,9 +8,9 @@ from typing import Any
 
 from hqm.reports.names import FAMILIES, statistic_name
 from hqm.reports.score_tables import set_name
-from hqm.reports.tables import Table, Text, cell, estimate, find, interval, number, percent, short
+from hqm.reports.tables import DASH, Table, Text, cell, estimate, find, interval, number, p_value, percent, short
 
-from hqm import BenchmarkAudit, Cell, Estimate, Interval
+from hqm import FLAGS, INDICATORS, BenchmarkAudit, Cell, Estimate, Interval
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "test_retest": ("Another seed", "pearson", ("rho_g",), "put the original form a second time: --runs 2"),
@@ -20,12 +20,12 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
         ("form_correlation", "icc_a1"),
         "put a parallel form: --forms original,parallel",
     ),
-    "consistency": ("Other items of the kind", "alpha", ("stratified_alpha", "omega_types"), "this audit holds no estimate of it"),
+    "consistency": ("Other items (internal consistency)", "alpha", ("stratified_alpha", "omega_types"), "this audit holds no estimate of it"),
     "judge_consistency": ("The judge asked again", "pearson", ("icc_a1",), "a judge must be asked twice: --judge NAME --rejudge 2"),
     "judge_agreement": ("Another judge", "pearson", ("icc_a1",), "name a second judge: --judge A --judge B"),
     "criterion": ("People in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
     "blindness": ("Without the picture", "pearson", ("icc_a1",), "put the questions blind: --blind"),
-    "generalizability": ("All of these at once", "g", ("phi",), "this audit holds no crossed design of them"),
+    "generalizability": ("Items and this facet at once", "g", ("phi",), "this audit holds no crossed design of them"),
     "expected": ("Seeds, from the first token's probabilities", "", ("reliability",), "the answers carry no probabilities"),
 }  # fmt: skip
 """Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number), how to measure it."""
@@ -34,7 +34,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 def reliability(one: BenchmarkAudit) -> Table:
     """Reliability by error source: a row a source, unadjusted beside adjusted, noise floor and common length."""
     rows: list[tuple[Text, ...]] = []
-    absent: list[str] = []
+    absent: list[tuple[Text, ...]] = []
     for family, (name, plain, better, remedy) in SOURCES.items():
         found = False
         for metric in one.metrics:
@@ -44,22 +44,10 @@ def reliability(one: BenchmarkAudit) -> Table:
                     rows.append((Text(name, small=_told(other, family)), Text(metric), *row))
                     found = True
         if not found:
-            reason = next(
-                (
-                    f"not measured: {e.reason}"
-                    for e in one.estimates
-                    if e.indicator.startswith(f"{family}.") and e.reason
-                ),
-                "",
-            )
-            absent.append(name)
-            rows.append(
-                (
-                    Text(name),
-                    *(Text("") for _ in range(3)),
-                    Text(reason or f"not measured; {remedy}", muted=True),
-                    *(Text("") for _ in range(3)),
-                )
+            mine = (e.reason for e in one.estimates if e.indicator.startswith(f"{family}.") and e.reason)
+            reason = next(mine, remedy)
+            absent.append(
+                (Text(name, small=f"not measured: {reason}"), *(Text(DASH, "not measured", True) for _ in range(7)))
             )
     columns = (
         "What varies",
@@ -75,7 +63,7 @@ def reliability(one: BenchmarkAudit) -> Table:
         "Each row is another source of error: the rows answer different questions and are never averaged. Both intervals are "
         "given: for these respondents over other items, and for others like them.",
     )  # fmt: skip
-    return Table("Reliability by source of error", columns, tuple(rows), (2, 3, 5, 6, 7), notes)
+    return Table("Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes)
 
 
 def _others(one: BenchmarkAudit, family: str, metric: str) -> list[str]:
@@ -87,7 +75,9 @@ def _others(one: BenchmarkAudit, family: str, metric: str) -> list[str]:
 
 
 def _told(other: str, family: str) -> str:
-    if not other or family in ("test_retest", "generalizability", "consistency"):
+    if family == "generalizability" and other:
+        return f"one run; crossed with {' & '.join(map(cell, other.split(' & ')))}"
+    if not other or family in ("test_retest", "consistency"):
         return ""
     try:
         return cell(other)
@@ -124,7 +114,7 @@ def _source(
 def named(found: Estimate | None, plain: bool = False) -> Text:
     """An estimate with its statistic's name below."""
     if found is None:
-        return Text("not measured", muted=True)
+        return Text(DASH, "not measured", True)
     shown = estimate(found)
     if found.value is None:
         shown = replace(shown, text="no number", muted=True)
@@ -226,6 +216,7 @@ def family_table(one: BenchmarkAudit, families: Iterable[str], caption: str, not
     """The estimates of some families with their meaning in the name, both intervals, and the reason where there is none."""
     rows: list[tuple[Text, ...]] = []
     missing = []
+    told: set[str] = set()
     for family in families:
         mine = [e for e in one.estimates if e.indicator.startswith(f"{family}.")]
         if not mine:
@@ -235,9 +226,20 @@ def family_table(one: BenchmarkAudit, families: Iterable[str], caption: str, not
                 continue
             statistic = found.indicator.partition(".")[2]
             judge = Cell.parse(found.other.partition(" & ")[0]).judge if found.other else ""
-            about = f"{FAMILIES.get(family, family)}" + (f" ({judge})" if family == "criterion" else "")
+            name = statistic_name(statistic) + (f" ({judge})" if family == "criterion" else "")
             reason = "" if found.status == "ok" else found.reason
-            rows.append((Text(statistic_name(statistic), small=about), Text(found.metric), estimate(found), Text(_spans(found)), Text(", ".join(found.flags), small=reason)))  # fmt: skip
+            flags = ", ".join(flag for flag in found.flags if flag in FLAGS)
+            meaning = INDICATORS.get(statistic, "") if statistic not in told else ""
+            told.add(statistic)
+            rows.append(
+                (
+                    Text(name, small=meaning),
+                    Text(found.metric),
+                    estimate(found),
+                    Text(_spans(found)),
+                    Text(flags, small=reason),
+                )
+            )
     notes = (note, *missing) if note else tuple(missing)
     return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(rows), (2,), notes)
 
@@ -291,10 +293,10 @@ def blind(one: BenchmarkAudit) -> list[Table]:
     found = find(one, "solvability.blind_accuracy", metric)
     if found is not None and found.value is not None:
         head = (Text("all items"), Text(f"{found.detail.get('items', found.n_items):,}"), estimate(found),
-                Text(number(_number(found.detail.get("baseline")))), Text(number(_number(found.detail.get("p")))))  # fmt: skip
+                Text(number(_number(found.detail.get("baseline")))), Text(p_value(_number(found.detail.get("p")))))  # fmt: skip
         rows = [head]
         rows += [
-            (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(Text(number(_number(r.get(k)))) for k in ("accuracy", "baseline", "q")))
+            (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
             for r in found.detail.get("by_type", ())
         ]  # fmt: skip
         notes = (
@@ -305,7 +307,7 @@ def blind(one: BenchmarkAudit) -> list[Table]:
     cues = find(one, "solvability.leakage_cues", metric)
     if cues is not None and cues.value is not None:
         rows = [
-            (Text(str(c.get("cue"))), *(Text(number(_number(c.get(k)))) for k in ("accuracy", "baseline", "gain", "q")), Text("leaks" if c.get("leak") else "no"))
+            (Text(str(c.get("cue"))), *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")), Text("leaks" if c.get("leak") else "no"))
             for c in cues.detail.get("cues", ())
         ]  # fmt: skip
         given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(_number(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
@@ -318,6 +320,11 @@ def blind(one: BenchmarkAudit) -> list[Table]:
         )
         tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), notes, cues.signature))  # fmt: skip
     return tables
+
+
+def _figure(row: Mapping[str, Any], key: str) -> Text:
+    shown = p_value if key in ("p", "q") else number
+    return Text(shown(_number(row.get(key))))
 
 
 def not_blind(one: BenchmarkAudit) -> str:

@@ -25,6 +25,17 @@ FACETS = {
     "people": "People",
 }
 """The facets as a reader knows them."""
+BRIEF = {
+    "Reliability by source of error": "Reliability",
+    "Leaderboard and tied sets": "Leaderboard",
+    "Types of hallucination": "Types",
+    "First against other administration": "First against other",
+    "Length of the answers": "Length",
+    "Where the variance comes from, and what you would need": "What you would need",
+    "What can be known without the picture": "Without the picture",
+    "Unscored answers": "Unscored",
+}
+"""Headings that are shorter in the list of sections."""
 _DRAWN = 3
 """Metrics that are drawn; the tables have all."""
 
@@ -37,6 +48,7 @@ class Figure:
     caption: str
     alternative: str
     signature: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,8 @@ class Group:
     """A part of a benchmark's section: a heading, drawings, tables, and the terms that appear there first."""
 
     title: str
+    brief: str
+    """The title in the list of sections."""
     anchor: str
     remarks: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
@@ -130,7 +144,17 @@ def _section(
         kept = tuple(table for table in found if table is not None)
         texts = [title, *remarks, *(f.caption for f in figures), *(text for table in kept for text in table.texts())]
         if kept or figures or remarks:
-            groups.append(Group(title, f"b{i}-{n}", tuple(remarks), tuple(figures), kept, tuple(reader.meets(texts))))
+            groups.append(
+                Group(
+                    title,
+                    BRIEF.get(title, title),
+                    f"b{i}-{n}",
+                    tuple(remarks),
+                    tuple(figures),
+                    kept,
+                    tuple(reader.meets(texts)),
+                )
+            )
     facets = dict.fromkeys(facet for example in one.examples for facet in example["facets"])
     kinds = dict.fromkeys(str(example["type"]) for example in one.examples if example["type"])
     people = dict.fromkeys(str(said["respondent"]) for example in one.examples for said in example["answers"])
@@ -228,7 +252,7 @@ def _variance(one: BenchmarkAudit) -> Iterable[Parts]:
         found += [evidence.components(e), evidence.decision(e)]
         curve = drawings.decision_curve(e)
         if curve:
-            told = f"D-study: reliability of {e.metric} against the number of items; the dashed line is .90."
+            told = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
             figures.append(Figure(curve, told, told + " The table of the D-study has the numbers.", e.signature))
     foretold = tables.find(one, "expected.reliability", next(iter(one.metrics)))
     curve = drawings.decision_curve(foretold)
@@ -285,7 +309,11 @@ def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
         if svg:
             told = f"Rank flow of {metric}: places from {tables.cell(one.reference)} on; strong lines moved far."
             yield Figure(
-                svg, told, told + " The scores stand in the drawings before it.", score_tables.made_of(one, metric)
+                svg,
+                told,
+                told + " The scores stand in the drawings before it.",
+                score_tables.made_of(one, metric),
+                wide=True,
             )
 
 
@@ -314,7 +342,7 @@ def _example(one: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, An
                 **said,
                 "who": tables.short(str(said["respondent"])),
                 "where": tables.cell(str(said["cell"])),
-                "verdict": _verdict(value, str(said["state"])),
+                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in one.cells),
                 "good": None if value is None else bool(value >= 0.5),
                 "label": Cell.parse(str(said["cell"])).judge
                 if not said["text"] and str(said["cell"]) not in one.cells
@@ -326,7 +354,7 @@ def _example(one: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, An
     return {**example, "answers": rows, "facets": facets, "people": people, "cut": example["respondents"] - len(people)}
 
 
-def _verdict(value: float | None, state: str) -> str:
+def _verdict(value: float | None, state: str, label: bool = False) -> str:
     """A verdict in words.
 
     >>> _verdict(1.0, "ok"), _verdict(0.0, "ok"), _verdict(None, "unparsed"), _verdict(0.5, "ok")
@@ -334,4 +362,5 @@ def _verdict(value: float | None, state: str) -> str:
     """
     if value is None:
         return f"not scored: {state}"
-    return {1.0: "right", 0.0: "wrong"}.get(value) or tables.number(value, 2)
+    words = {1.0: "faithful", 0.0: "hallucinated"} if label else {1.0: "right", 0.0: "wrong"}
+    return words.get(value) or tables.number(value, 2)

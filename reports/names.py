@@ -84,6 +84,7 @@ COUNTS = (
     "misfit_items",
     "leakage_cues",
     "added_value",
+    "labels_needed",
 )
 """Statistics that count something."""
 

@@ -36,11 +36,11 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
     return tuple(found)
 
 
-def spans(found: Estimate) -> str:
-    """Both intervals in words, in parentheses; empty where there is none.
+def spans(found: Estimate) -> Text:
+    """Both intervals in words, in parentheses and quiet; empty where there is none.
 
     >>> from hqm import Interval
-    >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),)))
+    >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),))).text
     ' (95% interval [0.800, 0.950] for others like them)'
     """
     named = (
@@ -49,7 +49,7 @@ def spans(found: Estimate) -> str:
         ("over items", "items"),
     )
     told = [f"{interval(found.interval(kind), digits(found))} {name}" for name, kind in named if found.interval(kind)]
-    return f" (95% interval {', '.join(told)})" if told else ""
+    return Text(f" (95% interval {', '.join(told)})" if told else "", muted=True)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hqm.reports.names import FAMILIES, statistic_name
 from hqm.reports.tables import DASH, Table, Text, cell, estimate, find, interval, number, percent, short
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores
@@ -358,10 +360,24 @@ def warnings(one: BenchmarkAudit) -> Table | None:
     """What the audit warns of by itself, with what to do."""
     rows = [
         (Text(str(f["flag"])), Text(str(f["metric"])), Text(str(f.get("about") or "the benchmark").replace("_", " ")),
-         Text(str(f["sentence"])), Text(str(f["what_to_do"])))
+         Text(plain(str(f["sentence"]))), Text(str(f["what_to_do"])))
         for f in one.flags
     ]  # fmt: skip
     return Table("Warnings", ("Flag", "Metric", "About", "What", "What to do"), tuple(rows)) if rows else None
+
+
+def plain(sentence: str) -> str:
+    """A flag's sentence with the indicators' names in words and respondents' names short.
+
+    >>> plain("test_retest.gain is 0.272")
+    'Test-retest, gain over coin flips is 0.272'
+    """
+
+    def words(found: re.Match[str]) -> str:
+        family, statistic = found.group(1), found.group(2)
+        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else found.group(0)
+
+    return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
 def pair_share(one: BenchmarkAudit) -> Text | None:

@@ -8,7 +8,7 @@ from hqm.reports.advice import to_fix
 from hqm.reports.evidence import SOURCES
 from hqm.reports.phrases import Sentence, counted, listed, say, spans
 from hqm.reports.score_tables import in_order, pair_share, shares, tied_sets
-from hqm.reports.tables import Text, cell, estimate, find, number, percent, short
+from hqm.reports.tables import Text, cell, estimate, find, percent, short
 
 from hqm import BenchmarkAudit, Cell
 
@@ -40,10 +40,12 @@ def audited(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     forms = list(dict.fromkeys(c.form for c in cells))
     runs = len({c.run for c in cells if c.form == Cell.parse(one.reference).form})
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
-    people = [Cell.parse(name).judge for name in (one.respondents[0].judged if one.respondents else ())]
+    labels = [Cell.parse(name).judge for name in (one.respondents[0].judged if one.respondents else ())]
+    told = {"human": "people's labels", "oracle": "an oracle that knows the scenes"}
+    others = [told.get(name, f"the labels of “{name}”") for name in labels]
     total, lost = shares(one)
     scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule, not by a model"
-    beside = f"; beside that, labels of {listed(people)}" if people else "; no people's labels were given"
+    beside = f" and compared with {listed(others)}" if others else "; no people's labels were given"
     return (
         say(
             "{items} items" + (" about {images} pictures" if one.images else " without pictures")
@@ -70,12 +72,12 @@ def repeatable(one: BenchmarkAudit) -> tuple[Sentence, ...]:
         return (say("This audit cannot say: {reason}.", reason=rho.reason),)
     floor, gain, mdc = (find(one, f"test_retest.{name}", metric) for name in ("noise_floor", "gain", "mdc95"))
     found = [
-        say("With another seed, the reliability of one run's {metric} (rho_G) is {rho}" + spans(rho) + ".", metric=metric, rho=rho)
+        say("With another seed, the reliability of one run's {metric} (rho_G) is {rho}{spans}.", metric=metric, rho=rho, spans=spans(rho))
     ]  # fmt: skip
     if floor is not None and floor.value is not None:
         # the verdict in words follows from the estimate's own flag, not from a threshold of the page
         near = gain is not None and "NOISE_FLOOR" in gain.flags
-        told = " That is not to be told from coin flips." if near else ""
+        told = " Little of it goes beyond coin flips." if near else ""
         way = (
             " It lies {gain} of the way from there to identical answers."
             if gain is not None and gain.value is not None
@@ -104,12 +106,17 @@ def wording(one: BenchmarkAudit) -> tuple[Sentence, ...]:
         shift, icc, same = by.get("mean_shift"), by.get("icc_a1"), by.get("item_agreement")
         name = cell(other)
         if shift is not None and shift.value is not None:
-            way = "up" if shift.value > 0 else "down"
-            size = estimate(shift)
-            moved = Text(number(abs(shift.value)), size.behind, link=size.link)
-            found.append(say("The form “{name}” moves the mean {metric} {way} by {moved}; the change" + (spans(shift) or " has no interval") + ".", name=name, metric=metric, way=way, moved=moved))  # fmt: skip
+            found.append(
+                say(
+                    "The form “{name}” moves the mean {metric} by {shift}{spans}.",
+                    name=name,
+                    metric=metric,
+                    shift=shift,
+                    spans=spans(shift),
+                )
+            )
         if icc is not None and icc.value is not None:
-            found.append(say("The same scores come back with ICC(A,1) {icc}" + spans(icc) + ".", icc=icc))
+            found.append(say("The same scores come back with ICC(A,1) {icc}{spans}.", icc=icc, spans=spans(icc)))
         elif icc is not None:
             found.append(say("How far the same scores come back was not measured: {reason}.", reason=icc.reason))
         if same is not None and same.value is not None:
@@ -138,7 +145,7 @@ def people(one: BenchmarkAudit) -> tuple[Sentence, ...]:
         if r.value is None:
             found.append(say("Against {who}: not measured: {reason}.", who=who, reason=r.reason))
             continue
-        found.append(say("The scores correlate {r} with {who}" + spans(r) + ".", r=r, who=who))
+        found.append(say("The scores correlate {r} with {who}{spans}.", r=r, who=who, spans=spans(r)))
         freed = next(
             (
                 e
@@ -204,7 +211,7 @@ def separates(one: BenchmarkAudit) -> tuple[Sentence, ...]:
             )
         )
         sets = [group for group in tied_sets(one) if len(group) > 1]
-        shown = "; ".join("{" + ", ".join(short(n) for n in group) + "}" for group in sets[:4])
+        shown = "; ".join(listed([short(n) for n in group]) for group in sets[:4])
         more = f"; and {len(sets) - 4} further sets" if len(sets) > 4 else ""
         found.append(
             say("It cannot separate {sets}.", sets=shown + more) if sets else say("No two respondents are tied.")

@@ -149,7 +149,9 @@ def p_value(value: float | None) -> str:
     >>> p_value(0.0213), p_value(0.00001), p_value(None)
     ('0.021', 'below 0.001', '–')
     """
-    return "below 0.001" if value is not None and 0 <= value < 0.001 else number(value)
+    if value is not None and 0 <= value < 0.001:
+        return "below 0.001"
+    return "above 0.999" if value is not None and value > 0.999 else number(value)
 
 
 def summary(audit: Audit) -> Table:
