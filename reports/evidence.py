@@ -294,7 +294,7 @@ def blind(one: BenchmarkAudit) -> list[Table]:
     if found is not None and found.value is not None:
         head = (Text("all items"), Text(f"{found.detail.get('items', found.n_items):,}"), estimate(found),
                 Text(number(_number(found.detail.get("baseline")))), Text(p_value(_number(found.detail.get("p")))))  # fmt: skip
-        rows = [head]
+        rows: list[tuple[Text, ...]] = [head]
         rows += [
             (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
             for r in found.detail.get("by_type", ())
@@ -312,13 +312,13 @@ def blind(one: BenchmarkAudit) -> list[Table]:
         ]  # fmt: skip
         given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(_number(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
         constant = [f"{c.get('type')} is always {c.get('label')}" for c in cues.detail.get("constant_types", ())]
-        notes = tuple(
+        remarks = tuple(
             filter(
                 None,
                 ["Phrases that go with one label: " + "; ".join(given) + "." if given else "", "; ".join(constant)],
             )
         )
-        tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), notes, cues.signature))  # fmt: skip
+        tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), remarks, cues.signature))  # fmt: skip
     return tables
 
 

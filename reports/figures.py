@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +100,8 @@ def label_points(
     ends_y: tuple[float, float],
 ) -> None:
     """Write names beside points, as far as there is room."""
-    for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, ends_x, ends_y), strict=True):
+    labels = [_fitting(label) for label in labels]
+    for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, labels, ends_x, ends_y), strict=True):
         if place is not None:
             dx, dy, side = place
             axes.annotate(
@@ -115,7 +117,11 @@ def ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _places(
-    xs: Sequence[float], ys: Sequence[float], ends_x: tuple[float, float], ends_y: tuple[float, float]
+    xs: Sequence[float],
+    ys: Sequence[float],
+    labels: Sequence[str],
+    ends_x: tuple[float, float],
+    ends_y: tuple[float, float],
 ) -> list[tuple[float, float, str] | None]:
     """Where each label goes: right of its point, left of it near the right edge, a little higher where neighbours crowd.
 
@@ -124,17 +130,27 @@ def _places(
     across = [(x - ends_x[0]) / (ends_x[1] - ends_x[0]) for x in xs]
     up = [(y - ends_y[0]) / (ends_y[1] - ends_y[0]) for y in ys]
     placed: list[tuple[float, float, str] | None] = [None] * len(xs)
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     for i in sorted(range(len(xs)), key=lambda i: (up[i], across[i])):
-        left = across[i] > 0.72
-        middle, lift = across[i] + (-0.12 if left else 0.12), 0.0
-        # a label is about a fifth of the axis long and a thirtieth high
-        while any(abs(middle - u) < 0.22 and abs(up[i] + lift - v) < 0.034 for u, v in taken):
+        # a letter is about a sixty-fifth of the axis wide, a line about a thirtieth high
+        width = 0.0155 * len(labels[i])
+        left = across[i] + width + 0.03 > 1
+        start = across[i] - 0.02 - width if left else across[i] + 0.02
+        lift = 0.0
+        while any(start < end and begin < start + width and abs(up[i] + lift - v) < 0.034 for begin, end, v in taken):
             lift += 0.012
         if lift <= 0.08:
-            taken.append((middle, up[i] + lift))
+            taken.append((start, start + width, up[i] + lift))
             placed[i] = (-6.0 if left else 6.0, lift * 250, "right" if left else "left")
     return placed
+
+
+_LONGEST = 18
+
+
+def _fitting(label: str) -> str:
+    """A label that leaves room for others; the text beside the drawing has the whole name."""
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
 def _themed(svg: str) -> str:
@@ -142,6 +158,11 @@ def _themed(svg: str) -> str:
     svg = svg[svg.index("<svg") :]
     for drawn, shown in _THEME.items():
         svg = svg.replace(drawn, shown)
+    # many drawings stand on one page: keep only the ids that are referred to, and make them the drawing's own
+    used = set(re.findall(r'(?:url\(#|href="#)([\w-]+)', svg))
+    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{own}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(#|href="#)([\w-]+)', rf"\g<1>{own}-\2", svg)
     # text keeps the ink of the page; sizes come from the viewBox
     svg = re.sub(r'(<svg [^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg [^>]*?) height="[^"]*"', r"\1", svg, count=1)

@@ -289,7 +289,10 @@ def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
             signed = _signature(one, metric, other)
             on_line = "" if other in one.respondents[0].judged else "; on the line nothing changed"
             yield Figure(
-                svg, f"{FACETS[facet]}: {metric}. Each point is a respondent{on_line}.", f"{x} and {y}: {told}", signed
+                svg,
+                f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}.",
+                f"{x} and {y}: {told}",
+                signed,
             )
             if other in one.respondents[0].judged:
                 continue
@@ -315,6 +318,13 @@ def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
                 score_tables.made_of(one, metric),
                 wide=True,
             )
+
+
+def _varied(facet: str, other: str) -> str:
+    judge = Cell.parse(other).judge
+    if facet == "judge" and judge == "human":
+        return FACETS["people"]
+    return "The oracle that knows the scenes" if facet == "judge" and judge == "oracle" else FACETS[facet]
 
 
 def _limits_told(facet: str, metric: str, limits: Any) -> tuple[str, str]:

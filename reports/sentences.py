@@ -54,7 +54,7 @@ def audited(one: BenchmarkAudit) -> tuple[Sentence, ...]:
             names=", ".join(forms), runs=counted(runs, "seed"),
         ),
         say(
-            "{total} answers, {by}{beside}; {lost} were not scored ({share}).",
+            "{total} answers, {by}{beside}; " + ("{lost} of them were not scored ({share})." if lost else "all of them were scored."),
             total=total, by=scored_by, beside=beside, lost=lost, share=percent(lost / total if total else 0.0, 1),
         ),
     )  # fmt: skip

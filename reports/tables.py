@@ -256,7 +256,7 @@ def record(audit: Audit) -> Table:
     """How the audit was made."""
     rows = [("HQM", audit.hqm_version), ("command", audit.command)]
     rows += list(_flat("", audit.record))
-    return Table("Run record", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
+    return Table("How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
 
 
 def identities(audit: Audit) -> Table:
