@@ -122,7 +122,7 @@ def anchor(signature: str) -> str:
     """The name of the place on the page where a signature stands.
 
     >>> anchor("benchmark:pope@1|answers:0")
-    's-48b7b7d7c1'
+    's-fb3dee0312'
     """
     return f"s-{hashlib.sha256(signature.encode()).hexdigest()[:10]}"
 

@@ -326,6 +326,24 @@ def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> Non
     assert hostile[0]["state"] == "unparsed"
 
 
+def test_a_thumbnail_is_small_and_a_broken_picture_is_left_out(tmp_path: Path) -> None:
+    from PIL import Image
+
+    from hqm.examples import PIXELS, thumbnail
+
+    Image.new("RGBA", (900, 300), "red").save(tmp_path / "wide.png")
+    kind, _, data = thumbnail(tmp_path / "wide.png").partition(",")
+    assert kind == "data:image/jpeg;base64"
+    (tmp_path / "small.jpg").write_bytes(base64.b64decode(data))
+    with Image.open(tmp_path / "small.jpg") as small:
+        assert small.size == (PIXELS, PIXELS // 3)
+    (tmp_path / "broken.png").write_bytes((tmp_path / "wide.png").read_bytes()[:60])
+    (tmp_path / "text.png").write_text("no picture")
+    assert (
+        thumbnail(tmp_path / "broken.png") == thumbnail(tmp_path / "text.png") == thumbnail(tmp_path / "none.png") == ""
+    )
+
+
 def test_examples_can_be_filtered_by_what_they_are(audit: Audit, page: str) -> None:
     parsed = Page(page)
     rows = [a for t, a in parsed.tags if t == "li" and "data-facet" in a]

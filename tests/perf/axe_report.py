@@ -48,9 +48,14 @@ def look(axe: Path, reports: list[Path]) -> int:
                     f"{report} {width} {scheme}: axe-core {named}, passes {len(found['passes'])}, log {logged}, left the file {left}"
                 )
                 faults += (
-                    [one for one in named if one[1] in GRAVE] + logged + left + (["scrolls sideways"] if wide else [])
+                    [one for one in named if one[1] in GRAVE]
+                    + logged
+                    + left
+                    + ([f"scrolls sideways at {width}"] if wide else [])
                 )
                 context.close()
+            if faults:
+                print(f"{report}: {faults}")
             faulty += bool(faults)
         browser.close()
     return faulty
