@@ -7,7 +7,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 
-.PHONY: audit test lint types unit docs train clean mount
+.PHONY: audit test lint types unit docs site train clean mount
 
 audit: $(VENV)/.installed
 	$(VENV)/bin/hqm audit shapes --out $(OUT)
@@ -26,6 +26,10 @@ unit: $(VENV)/.tests
 
 docs: $(VENV)/.tests
 	$(VENV)/bin/python docs/generate.py
+
+# the documentation as a site in out/site; a warning is an error
+site: $(VENV)/.tests
+	$(VENV)/bin/python -m mkdocs build --strict
 
 train: $(VENV)/.installed
 	$(VENV)/bin/python -m hqm.benchmarks.shapes.train

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer.main import get_command
 
@@ -22,7 +22,9 @@ from hqm import errors
 from hqm import types as values
 from hqm.card import Card
 from hqm.cli import app
+from hqm.gate import Policy
 from hqm.indicators.catalogue import FAMILIES, INDICATORS
+from hqm.lint import CODES
 from hqm.parsers import PARSERS
 from hqm.registry import card, names
 from hqm.respondents.families import FAMILIES as MODELS
@@ -40,6 +42,37 @@ def _commands() -> Iterator[str]:
             default = "" if parameter.default in (None, False, ()) else f"`{parameter.default}`"
             yield f"| {written} | {parameter.help} | {default} |"
         yield ""
+
+
+def _codes() -> Iterator[str]:
+    yield "## Findings of `hqm check`\n"
+    yield (
+        "A line is `code name: place: sentence`. A code is never given to another finding. `--select` and `--ignore` take codes "
+        "(`L202`), beginnings of codes (`L`, `L2`) and names; the longest entry that fits decides, a full name before any code. "
+        "`--strict` ends with status 1 when an error or a warning is left; without it the status is 1 only when a benchmark "
+        "could not be read at all. The letters: S schema and encoding, C card, D duplicates, L labels and leaks, W wording, "
+        "T types, I images, B what a benchmark's own adapter knows (all under `B000`, each by its own name).\n"
+    )
+    yield "| code | meaning | name | severity |\n|---|---|---|---|"
+    yield from (f"| `{one.code}` | {one.meaning} | `{one.name}` | {one.severity} |" for one in CODES.values())
+    yield ""
+
+
+def _policy() -> Iterator[str]:
+    yield "## Keys of a policy (`hqm gate --policy`)\n"
+    yield "The default policy, with the source of every threshold, is [hqm/policy.toml](../hqm/policy.toml).\n"
+    yield "| key | meaning | default |\n|---|---|---|"
+    documented = _field_docs(Policy)
+    for name, field in Policy.model_fields.items():
+        section = field.annotation if hasattr(field.annotation, "model_fields") else None
+        if name == "require":
+            (section, _) = get_args(field.annotation)
+        if section is None:
+            yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
+            continue
+        inside = _field_docs(section)
+        yield from (f"| `{name}.{k}` | {inside.get(k, '')} | {_default(f)} |" for k, f in section.model_fields.items())
+    yield ""
 
 
 def _field_docs(section: type) -> dict[str, str]:
@@ -125,7 +158,7 @@ def _models() -> Iterator[str]:
 def reference() -> str:
     """The text of docs/reference.md."""
     head = "# Reference\n\nMade from the code by `docs/generate.py`; a test keeps it true.\n"
-    return "\n".join([head, *_commands(), *_card(), *_differences(), *_tables()]) + "\n"
+    return "\n".join([head, *_commands(), *_card(), *_codes(), *_policy(), *_differences(), *_tables()]) + "\n"
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ from .administer import Outcome as Outcome
 from .administer import Sitting as Sitting
 from .administer import StoredRespondent as StoredRespondent
 from .administer import administer as administer
-from .administer import people_in as people_in
-from .administer import people_of as people_of
 from .audit import audit as audit
 from .audit_value import Audit as Audit
 from .audit_value import BenchmarkAudit as BenchmarkAudit
@@ -18,6 +16,10 @@ from .check import Finding as Finding
 from .check import check_form as check_form
 from .check import found as found
 from .check import same_question as same_question
+from .comparison.compare import compare_audits as compare_audits
+from .comparison.measures import Measure as Measure
+from .comparison.readings import read_again as read_again
+from .comparison.value import Comparison as Comparison
 from .errors import AnswerError as AnswerError
 from .errors import CardError as CardError
 from .errors import DataError as DataError
@@ -31,6 +33,10 @@ from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .forms.build import build_parallel as build_parallel
 from .forms.questions import reword as reword
+from .gate import Gate as Gate
+from .gate import Policy as Policy
+from .holdings import people_in as people_in
+from .holdings import people_of as people_of
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.compare import compare as compare
 from .indicators.flags import FLAGS as FLAGS
@@ -44,6 +50,7 @@ from .judges.procedure import verdicts as verdicts
 from .judges.released import template_in as template_in
 from .judges.replies import Replies as Replies
 from .judges.replies import read_replies as read_replies
+from .lint import CODES as CODES
 from .metrics import ACCURACY as ACCURACY
 from .metrics import CHAIR as CHAIR
 from .metrics import YES_NO as YES_NO

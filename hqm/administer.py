@@ -13,7 +13,7 @@ from typing import Any
 
 from hqm.benchmark import Benchmark
 from hqm.engines import Engine, Stop, make_engine, never
-from hqm.errors import DesignError, HQMError, ImageError
+from hqm.errors import HQMError, ImageError
 from hqm.forms.options import LETTERS
 from hqm.images import check_picture
 from hqm.items import is_url
@@ -22,7 +22,7 @@ from hqm.respondents.recorded import RecordedRespondent
 from hqm.scores import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all, digest_file, request_seed
 from hqm.store import Ask, Row, Store, ask
-from hqm.types import ORIGINAL, PARALLEL, Cell, Form, Item, Response
+from hqm.types import Cell, Form, Item, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
@@ -201,6 +201,19 @@ class Desk:
         answers = self.store.answer_rows(person.number, run)
         return [answers.get(number) for number in self._numbers(benchmark, form, person.live)]
 
+    def chances(self, benchmark: Benchmark, form: Form, person: StoredRespondent, run: int) -> list[float | None]:
+        """The probability that each answer was right, from the first token's; None where it was not recorded.
+
+        What is neither yes nor no, nor an option's letter, counts as wrong.
+        """
+        details = self.store.details(person.number, run)
+        found: list[float | None] = []
+        for item, number in zip(form.items, self._numbers(benchmark, form, person.live), strict=True):
+            p = details.get(number, {}).get("p", {})
+            value = p.get(str(item.target)) if isinstance(p, Mapping) else None
+            found.append(float(value) if isinstance(value, (int, float)) else None)
+        return found
+
     def _numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
         """The store's number of every item's ask; -1 for what was never asked of anybody."""
         asks = self.asks(benchmark, form, live)
@@ -345,57 +358,3 @@ class _Paper:
         for (number, run), answers in grouped.items():
             self.store.append(number, run, answers)
         return list(counts.values())
-
-
-def people_of(store: Store, sittings: Iterable[Sitting]) -> list[StoredRespondent]:
-    """The sittings' respondents as the store knows them; those that never answered are left out."""
-    found = []
-    for sitting in sittings:
-        identity = sitting.identity()
-        number = store.find_respondent(sitting.respondent.name, identity)
-        if number is not None:
-            found.append(StoredRespondent(sitting.respondent.name, number, sitting.respondent.live, identity))
-    return found
-
-
-def people_in(store: Store, desk: Desk, benchmark: Benchmark) -> list[StoredRespondent]:
-    """Every respondent in the store that answered something of a benchmark's original form."""
-    found: list[StoredRespondent] = []
-    seen: dict[str, int] = {}
-    for number, name, identity in store.respondents():
-        live = identity.get("kind") != "recorded"
-        numbers = set(store.ask_ids(desk.asks(benchmark, benchmark.original, live)).values())
-        if not any(numbers & set(store.answers(number, run)) for run in store.runs(number)):
-            continue
-        seen[name] = seen.get(name, 0) + 1
-        shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        found.append(StoredRespondent(shown, number, live, identity))
-    return found
-
-
-def cells_in(
-    store: Store, desk: Desk, benchmark: Benchmark, forms: Sequence[Form], people: Sequence[StoredRespondent]
-) -> list[Cell]:
-    """The administrations that the store holds any answer of, the original form first."""
-    found: dict[tuple[int, int], Cell] = {}
-    for order, form in enumerate(forms):
-        for person in people:
-            numbers = set(store.ask_ids(desk.asks(benchmark, form, person.live)).values())
-            for run in store.runs(person.number):
-                if (order, run) not in found and numbers & store.answers(person.number, run).keys():
-                    found[order, run] = Cell(form.name, run, sight="blind" if desk.blind else "")
-    return [found[key] for key in sorted(found)]
-
-
-def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
-    """The original form, the benchmark's others, and forms a person brought; a brought form replaces one of its name."""
-    original = benchmark.original
-    made = {ORIGINAL: original}
-    names = {form.name for form in extra}
-    if PARALLEL not in names:
-        made[PARALLEL] = benchmark.parallel_form
-    made.update({form.name: form for form in benchmark.further_forms})
-    made.update({form.name: form for form in extra})
-    if len(made[ORIGINAL].items) == 0:
-        raise DesignError(f"{benchmark.name} has no original form")
-    return tuple(made.values())

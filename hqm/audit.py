@@ -16,22 +16,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administer import Desk, StoredRespondent, cells_in, forms_of
+from hqm.administer import Desk, StoredRespondent
 from hqm.audit_value import BenchmarkAudit, RespondentScores
 from hqm.benchmark import Benchmark
-from hqm.check import Finding, check_form
 from hqm.errors import DesignError
 from hqm.examples import examples
 from hqm.families import families_of
 from hqm.forms.build import count_rules
+from hqm.holdings import cells_in, forms_of
 from hqm.indicators import Protocol, compare, coverage, yes_ratio
 from hqm.indicators.case import case
 from hqm.indicators.compare import compare_runs
+from hqm.indicators.expected import expected
 from hqm.indicators.flags import warn
 from hqm.indicators.single import describe
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
 from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
+from hqm.lint import lint_form
 from hqm.metrics import Metric
 from hqm.psychometrics import family_dependence, jackknife_interval
 from hqm.scores import ScoreMatrix, Sums
@@ -88,7 +90,7 @@ def audit(
     first = matrices[reference]
     judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
     kin = families_of(first.respondents, families)
-    estimates, flags = _estimates(benchmark, all_forms, reference, matrices, judged, audited, people, kin)
+    estimates, flags = _estimates(benchmark, all_forms, reference, matrices, judged, audited, people, kin, desk)
     found = _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
     shown = examples(benchmark, desk, judges, all_forms, people, reference, matrices, judged)
     return replace(
@@ -108,6 +110,7 @@ def _estimates(
     audited: Sequence[Metric],
     people: Sequence[StoredRespondent],
     kin: Sequence[str],
+    desk: Desk,
 ) -> tuple[list[Estimate], list[Mapping[str, Any]]]:
     """Compare the reference with every administration that differs from it in one facet; what that warns of."""
     first = matrices[reference]
@@ -135,6 +138,10 @@ def _estimates(
             families=kin,
             blind=unseen,
         )
+        if (chances := _probabilities(benchmark, desk, forms[reference.form], reference.run, people)) is not None:
+            drawn_at = {person.identity.get("temperature") for person in people}
+            told = case("expected", "", (first,), metric, protocol, n_effective=n_eff)
+            found += expected(told, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
             if len(facets) == 1:
                 protocol = _protocol(benchmark, forms, reference, cell)
@@ -151,6 +158,17 @@ def _estimates(
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, found, family)]
     return estimates, flags
+
+
+def _probabilities(
+    benchmark: Benchmark, desk: Desk, form: Form, run: int, people: Sequence[StoredRespondent]
+) -> npt.NDArray[np.float64] | None:
+    """(respondents, items): the probability of being right, where any was recorded."""
+    if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
+        return None
+    rows = [desk.chances(benchmark, form, person, run) for person in people]
+    found = np.array([[np.nan if p is None else p for p in row] for row in rows], dtype=np.float64)
+    return found if np.isfinite(found).any() else None
 
 
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[JudgeDesk]) -> list[Cell]:
@@ -260,12 +278,8 @@ def _assemble(
         ),
         estimates=tuple(estimates),
         coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
-        findings=tuple(finding.to_dict() for finding in _findings(benchmark, forms["original"])),
+        findings=tuple(finding.to_dict() for finding in lint_form(benchmark, forms["original"])),
     )
-
-
-def _findings(benchmark: Benchmark, form: Form) -> list[Finding]:
-    return [*check_form(form), *benchmark.check(form)]
 
 
 def _truth_yes(form: Form) -> float | None:

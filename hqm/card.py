@@ -111,6 +111,8 @@ class SourceFile(_Section):
     """Its size in bytes."""
     optional: bool = False
     """Whether the benchmark works without it."""
+    instead: str = ""
+    """A file of another name with the same content in another layout, which serves as well where it is at hand."""
     how: str = ""
     """What must be accepted or done by hand to get it."""
 

@@ -13,15 +13,27 @@ from hqm.types import Form, Item
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found in the data: a stable name, a sentence, how many items it touches, and a few of them."""
+    """One thing found in the data: a stable name, a sentence, how many items it touches, a few of them, and the place.
+
+    The name has a code and a severity in `hqm.lint.CODES`; one that only its benchmark knows has the code `B000`.
+    """
 
     name: str
     sentence: str
     count: int = 0
     examples: tuple[str, ...] = ()
+    place: str = ""
+    """The file and line, for what is wrong in one."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "sentence": self.sentence, "count": self.count, "examples": list(self.examples)}
+        """The finding as JSON data, with its code and severity."""
+        from hqm.lint.codes import code_of
+
+        code = code_of(self.name)
+        return {
+            "code": code.code, "name": self.name, "severity": code.severity, "sentence": self.sentence,
+            "count": self.count, "examples": list(self.examples), "place": self.place,
+        }  # fmt: skip
 
 
 def found(name: str, sentence: str, items: Sequence[Item | str], show: int = 3) -> Iterable[Finding]:

@@ -1,4 +1,4 @@
-"""The command line: `hqm list · fetch · check · forms · plan · run · score · audit · report · export · import`."""
+"""The command line: `hqm list · fetch · new · check · forms · plan · run · score · audit · gate · report · compare · export · import`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import typer
 
-from hqm.commands import asking, data, results
+from hqm.commands import asking, comparing, data, release, results
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 
@@ -23,13 +23,16 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": data.list_,
     "fetch": data.fetch_,
+    "new": release.new,
     "check": data.check,
     "forms": data.forms,
     "plan": asking.plan,
     "run": asking.run,
     "audit": asking.audit,
+    "gate": release.gate,
     "score": results.score,
     "report": results.report,
+    "compare": comparing.compare,
     "export": results.export,
     "import": results.import_,
 }

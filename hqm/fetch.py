@@ -61,8 +61,11 @@ def fetch(card: Card, root: Path, *, source: Path | None = None, progress: Progr
     """
     for file in card.source.files:
         target = root / card.data.folder / safe_name(file.path)
+        other = target.with_name(file.instead) if file.instead else target
         if target.is_file() and _is_right(target, file):
             yield Fetched(target, "there", target.stat().st_size, file.optional)
+        elif file.instead and other.is_file():
+            yield Fetched(other, "there", other.stat().st_size, file.optional)
         elif source is not None:
             yield _copied(card, file, source, target)
         elif not file.url:
@@ -96,6 +99,13 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
             _check(part, file, str(candidate))
             part.replace(target)
             return Fetched(target, "copied", target.stat().st_size, file.optional)
+    if file.instead:
+        return _copied(
+            card,
+            SourceFile(path=file.instead, optional=file.optional, how=file.how),
+            source,
+            target.with_name(file.instead),
+        )
     return Fetched(target, "missing", 0, file.optional, f"It is not in {source}. {_by_hand(file, target)}")
 
 

@@ -29,7 +29,7 @@ def read_items(card: Card, data: Path) -> Form:
     items, seen = [], set()
     for i, record in enumerate(read_records(path, card.data.encoding), 1):
         place = f"{path}: record {i}"
-        item = _item(record, card, place)
+        item = item_of(record, card, place)
         if item.id in seen:
             raise DataError(f"the id {item.id!r} stands twice", place=place, remedy="Give every item its own id.")
         seen.add(item.id)
@@ -37,7 +37,16 @@ def read_items(card: Card, data: Path) -> Form:
     return Form(ORIGINAL, tuple(items))
 
 
-def _item(record: Mapping[str, Any], card: Card, place: str) -> Item:
+def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
+    """The item of one record, its fields named by the card.
+
+    Raises
+    ------
+    DataError
+        A field is missing, the type is unknown, or the target has no place in the task.
+    ImageError
+        The picture lies outside the image folder.
+    """
     names, record = card.fields, dict(record)
     options = record.get(names.options) or ()
     if isinstance(options, str):

@@ -114,14 +114,31 @@ def _total(t: Tally) -> Any:
     return t["tp"] + t["fp"] + t["tn"] + t["fn"]
 
 
+def _d_prime(t: Tally) -> Array:
+    # half an answer more in each cell (the log-linear rule of Hautus 1995), so that rates of 0 and 1 have a value
+    from scipy.special import ndtri
+
+    yes, no = np.asarray(t["tp"] + t["fn"]), np.asarray(t["fp"] + t["tn"])
+    distance = ndtri((t["tp"] + 0.5) / (yes + 1)) - ndtri((t["fp"] + 0.5) / (no + 1))
+    # without questions of both answers there is nothing to tell apart
+    return np.where((yes > 0) & (no > 0), distance, np.nan)
+
+
 YES_NO: tuple[Metric, ...] = (
     Metric("accuracy", lambda t: ratio(t["tp"] + t["tn"], _total(t)), share=True, about="Share of right answers."),
     Metric("precision", _precision, about="Of the answers yes, the share that is right."),
     Metric("recall", _recall, about="Of the questions whose answer is yes, the share answered yes."),
     Metric("f1", _f1, about="Harmonic mean of precision and recall."),
+    Metric(
+        "d_prime", _d_prime, about="Distance of yes answers to true and to false questions, free of the habit of yes."
+    ),
     Metric("yes_ratio", lambda t: ratio(t["tp"] + t["fp"], _total(t)), "neither", about="Share of answers yes."),
 )
-"""The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1 without any yes."""
+"""The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1 without any yes.
+
+`d_prime` is sensitivity d' = z(hit rate) - z(false-alarm rate) with log-linear correction (Green and Swets 1966; Hautus
+1995, Behavior Research Methods 27, 46-51); NaN where all questions have one answer.
+"""
 
 ACCURACY: tuple[Metric, ...] = (Metric("accuracy", mean_of("right"), share=True, about="Share of right answers."),)
 """The metric of multiple choice and short answers."""

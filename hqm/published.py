@@ -380,8 +380,11 @@ def _with_items(make: _Maker, columns: Sequence[str], scores: Array) -> Iterable
                 Coefficient.absent("not_applicable", "the scores are no rates of right answers"),
             )
             continue
-        yield make("test_retest.noise_floor", column, noise_floor(x, n), items=n)
-        errors = np.sqrt(x * (1 - x) / n)
+        yield make(
+            "test_retest.noise_floor", column, noise_floor(x, n, strata=rates if column == "mean" else None), items=n
+        )
+        spread = (rates * (1 - rates)).mean(axis=1) if column == "mean" else x * (1 - x)
+        errors = np.sqrt(spread / n)
         found = independent_differences(x, errors)
         if found.status != "ok":
             yield make("discriminability.separable_pairs", column, Coefficient.absent(found.status, found.reason))

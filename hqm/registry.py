@@ -132,6 +132,11 @@ def load(
     return made(found, where, images=images, home=folder, **settings)
 
 
+def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | str | None = None) -> Benchmark:
+    """The benchmark of a card that was read already, with no code of its own."""
+    return Benchmark(card, _data_folder(card, folder, data), images=images, home=folder)
+
+
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
     if not card.data.folder:
         return data or folder

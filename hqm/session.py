@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hqm.administer import Administration, Desk, Job, StoredRespondent, cells_in, forms_of, people_in, people_of
+from hqm.administer import Administration, Desk, Job, StoredRespondent
 from hqm.audit import audit
 from hqm.audit_value import Audit
 from hqm.benchmark import Benchmark, Scoring
@@ -17,6 +17,8 @@ from hqm.engines import Engine, make_engine
 from hqm.errors import HQMError, UsageError
 from hqm.families import read_families
 from hqm.forms.build import read_form
+from hqm.holdings import cells_in, forms_of, people_in, people_of
+from hqm.indicators.flags import length_confound
 from hqm.judges.base import Prompts
 from hqm.judges.desk import Judged, JudgeDesk, Progress
 from hqm.judges.panel import Panel, parse_roles
@@ -290,6 +292,13 @@ class Session:
                 families=read_families(self.wishes.families) if self.wishes.families else None,
             )
             for benchmark in self.benchmarks
+        )
+        confounded = length_confound({one.benchmark: one.items for one in audits})
+        audits = tuple(
+            replace(one, flags=(*one.flags, confounded[one.benchmark].to_dict()))
+            if one.benchmark in confounded
+            else one
+            for one in audits
         )
         return Audit(audits, command, self.record())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hqm.audit_value import Audit
-    from hqm.benchmark import Benchmark
     from hqm.card import Card
     from hqm.estimate import Forecast, Spent
     from hqm.fetch import Fetched
+    from hqm.gate import Gate
+    from hqm.lint import Checked, Selection
     from hqm.published import TableAudit
+    from hqm.scaffold import Made
     from hqm.scoring import FileScore
     from hqm.types import Form
 
@@ -120,49 +123,71 @@ def _indicators() -> None:
     print("Families: " + ", ".join(f"{family} ({what})" for family, what in FAMILIES.items()) + ", coverage")
 
 
-def findings(benchmarks: Sequence[Benchmark], as_json: bool) -> None:
+def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
     """`hqm check`."""
-    from hqm.check import check_form, group_by_type
-
-    found: list[dict[str, Any]] = []
-    for benchmark in benchmarks:
-        form = benchmark.original
-        types = {kind or "(unlabelled)": len(items) for kind, items in group_by_type(form).items()}
-        parts: dict[str, int] = {}
-        for item in form.items:
-            parts[item.part] = parts.get(item.part, 0) + 1
-        targets: dict[str, int] = {}
-        if benchmark.card.task in ("yes_no", "choice"):
-            for item in form.items:
-                targets[str(item.target)] = targets.get(str(item.target), 0) + 1
-        found.append(
-            {
-                "benchmark": benchmark.name,
-                "version": benchmark.card.version,
-                "items": len(form),
-                "images": len({item.image for item in form.items if item.image}),
-                "parts": {part: n for part, n in parts.items() if part},
-                "types": types,
-                "targets": dict(sorted(targets.items())),
-                "claimed": list(benchmark.card.types),
-                "digest": form.digest,
-                "findings": [one.to_dict() for one in (*check_form(form), *benchmark.check(form))],
-            }
-        )
+    found = [one.to_dict(selection) for one in checked]
     if as_json:
         print_json(found)
         return
     for one in found:
-        print(
-            f"{one['benchmark']}@{one['version']}: {one['items']} items, {one['images']} pictures, data {one['digest']}"
-        )
+        if one["readable"]:
+            print(
+                f"{one['benchmark']}@{one['version']}: {one['items']} items, {one['images']} pictures, data {one['digest']}"
+            )
+        else:
+            print(f"{one['benchmark']}: it cannot be read")
         for name in ("parts", "types", "targets"):
             if one[name]:
                 print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in one[name].items()))
         for finding in one["findings"]:
-            print(f"  {finding['name']}: {finding['sentence']}")
+            place = f"{finding['place']}: " if finding["place"] else ""
+            print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
             for example in finding["examples"]:
                 print(f"      {example}")
+        print(f"  {_tally([finding['severity'] for finding in one['findings']])}")
+
+
+def _tally(severities: Sequence[str]) -> str:
+    from hqm.lint.codes import SEVERITIES
+
+    counts = {severity: severities.count(severity) for severity in SEVERITIES}
+    said = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
+    return f"found: {', '.join(said)}" if said else "nothing found"
+
+
+def made(new: Made) -> None:
+    """`hqm new`: what was written, and what to do next."""
+    from hqm.lint.codes import code_of
+
+    print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
+    if new.missing:
+        shown = ", ".join(new.missing[:5])
+        print(f"{len(new.missing)} pictures are not there ({code_of('image-missing').code}): {shown}")
+    folder = shlex.quote(str(new.folder))
+    print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate {folder}/out/audit.json")
+
+
+def gate(found: Gate, github: bool, as_json: bool) -> None:
+    """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes to."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    for name in dict.fromkeys(test.benchmark for test in found.tests):
+        print(f"{name}, policy {found.policy}:")
+        for test in found.tests:
+            if test.benchmark == name:
+                print(f"  {test.outcome:12}  {test.what}: {test.sentence}")
+    why = dict.fromkeys((test.what, test.reason) for test in found.tests if test.outcome != "PASS" and test.reason)
+    for what, reason in why:
+        print(f"{what}: {reason}")
+    counts = {
+        outcome: sum(test.outcome == outcome for test in found.tests) for outcome in ("PASS", "FAIL", "NOT MEASURED")
+    }
+    said = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
+    print(f"policy {found.policy}: {'passed' if found.passed else 'not passed'} ({said})")
+    if github:
+        for line in found.annotations():
+            print(line)
 
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:

@@ -99,7 +99,7 @@ def administered(
     store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
 ) -> tuple[hqm.Desk, list[hqm.StoredRespondent]]:
     """Put recorded respondents into a store; the desk and the people for an audit."""
-    from hqm.administer import forms_of
+    from hqm.holdings import forms_of
 
     desk = hqm.Desk(store)
     forms = {form.name: form for form in forms_of(benchmark)}

@@ -177,7 +177,7 @@ def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None
     assert status == 0
     assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(found)
     assert (found["benchmark"], found["part"], found["scoring"], found["parser"], found["n"], found["unscored"]) == ("pope", "coco_random", "official", "pope", 3000, 0)  # fmt: skip
-    assert set(found["metrics"]) == {"accuracy", "precision", "recall", "f1", "yes_ratio"}
+    assert set(found["metrics"]) == {"accuracy", "precision", "recall", "f1", "d_prime", "yes_ratio"}
     # labels alternate yes, no, ...; every third answer is no: by hand, tp = tn-side counts of six-item periods
     assert found["metrics"]["accuracy"] == 0.5
     assert found["metrics"]["yes_ratio"] == 2000 / 3000

@@ -17,6 +17,7 @@ PAGES = {
     path.name: path.read_text(encoding="utf-8")
     for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
 }
+PAGES_OF_DOCS = {path.name for path in (ROOT / "docs").glob("*.md")}
 EVERYTHING = "\n".join(PAGES.values())
 
 
@@ -53,6 +54,9 @@ def test_every_benchmark_is_in_the_readme() -> None:
 def test_links_lead_somewhere() -> None:
     for name, text in PAGES.items():
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
+            # pages that are made while the site is built: building it strictly (test_site) checks links to them
+            if target == "flags.md" or (target.startswith(("benchmarks/", "indicators/")) and name in PAGES_OF_DOCS):
+                continue
             folder = ROOT / "docs" if (ROOT / "docs" / name).exists() else ROOT
             assert (folder / target).exists(), f"{name}: {target}"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.administer import forms_of
+from hqm.holdings import forms_of
 from hqm.judges.replies import played_back
 from hqm.scoring import score_file
 from hqm.types import Response

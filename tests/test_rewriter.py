@@ -18,12 +18,12 @@ QUESTIONS = {
     "a": 'Whither goes the man with the number 7 and the sign "EXIT"?',
     "b": "Wherefore the second umbrella?",
     "c": "Describe the image.",
-    "d": "Whose is it, if one may ask?",
+    "d": "Perchance, whither and wherefore?",
 }
 REPLIES = {
     "a": 'To where does the man with the number 7 and the sign "EXIT" go?',
     "b": "Tell about umbrella 3?",
-    "d": "whose is it if one may ask",
+    "d": "perchance whither and wherefore?",
 }
 
 

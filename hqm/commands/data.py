@@ -46,13 +46,30 @@ def fetch_(
         raise typer.Exit(1)
 
 
-def check(benchmarks: Benchmarks, data: Data = None, images: Images = None, as_json: AsJson = False) -> None:
-    """Print what a benchmark's data hold: counts, types, duplicates, label balance, and every oddity known of it."""
+def check(
+    benchmarks: Benchmarks,
+    data: Data = None,
+    images: Images = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these findings: codes, beginnings of codes, names; commas; repeat it."),
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="All but these findings, named the same way.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with status 1 when an error or warning is left.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lint a benchmark: files, duplicates, labels and leaks, wordings, types, pictures, and every oddity known of it."""
     from hqm import show
-    from hqm.registry import load_all
+    from hqm.lint import Selection, lint
 
-    found = [benchmark for name in benchmarks for benchmark in load_all(name, data=data, images=images)]
-    show.findings(found, as_json)
+    selection = Selection.of(select, ignore)
+    found = [one for name in benchmarks for one in lint(name, data=data, images=images)]
+    show.findings(found, selection, as_json)
+    grave = any(one.to_dict()["severity"] != "note" for checked in found for one in checked.wanted(selection))
+    if not all(one.readable for one in found) or (strict and grave):
+        raise typer.Exit(1)
 
 
 def forms(

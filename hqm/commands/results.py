@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.shared import writable, write_report
+from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
 from hqm.options import AsJson, Data, Mode, NoWait, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
+
+if TYPE_CHECKING:
+    from hqm.audit_value import Audit
 
 
 def score(
@@ -50,25 +55,63 @@ def score(
 
 
 def report(
-    audit_file: Annotated[Path, typer.Argument(metavar="AUDIT", help="An audit.json.")],
-    to: Annotated[Path, typer.Option("--to", help="The report's file.")] = Path("report.html"),
+    audit_files: Annotated[list[Path], typer.Argument(metavar="AUDIT...", help="One audit.json, or several.")],
+    to: Annotated[
+        Path,
+        typer.Option("--to", help="report.html for the report; tables.tex, .csv, .md or .json for a paper's tables."),
+    ] = Path("report.html"),
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            help="One figure in place of tables, into an .svg or .pdf: retest_scatter, forms_scatter, criterion_scatter, leaderboard."
+        ),
+    ] = None,
+    siunitx: Annotated[
+        bool, typer.Option("--siunitx", help="Align numbers in LaTeX with the package siunitx.")
+    ] = False,
 ) -> None:
-    """Write the HTML report of an audit."""
+    """Write the HTML report of audits, the tables of a paper, or one figure."""
     from hqm.audit_value import Audit
 
-    write_report(Audit.load(audit_file), to)
-    print(f"report: {to}")
+    audits = [Audit.load(path) for path in audit_files]
+    suffix = to.suffix.lower()
+    if figure:
+        write_bytes(to, importlib.import_module("hqm.reports.plots").draw(audits, figure, suffix.removeprefix(".")))
+        print(f"{figure}: {to}")
+    elif suffix in (".html", ".htm"):
+        write_report(_joined(audits), to)
+        print(f"report: {to}")
+    else:
+        paper = importlib.import_module("hqm.reports.paper")
+        tables = paper.paper_tables(audits)
+        write_text(to, importlib.import_module("hqm.reports.written").written(tables, suffix, siunitx=siunitx))
+        print(f"{paper.summary_line(tables)}: {to}")
+
+
+def _joined(audits: Sequence[Audit]) -> Audit:
+    """Several audits as one, with all their records."""
+    from hqm.audit_value import Audit
+
+    if len(audits) == 1:
+        return audits[0]
+    record = {f"audit {i}": {"command": one.command, **one.record} for i, one in enumerate(audits, 1)}
+    return Audit(tuple(found for one in audits for found in one.audits), command(), record)
 
 
 def export(
-    store: Annotated[Path, typer.Argument(help="The store.")],
-    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file.")],
+    what: Annotated[str, typer.Argument(metavar="STORE|NAME", help="A store; or a benchmark, for its metadata.")],
+    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file; of a benchmark, a .json file.")],
+    data: Data = None,
 ) -> None:
-    """Write a store as JSON lines or Parquet."""
+    """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
+    from hqm.croissant import write_croissant
     from hqm.exchange import export_store
     from hqm.store import Store
 
-    with Store(store, readonly=True) as opened:
+    if to.suffix == ".json":
+        print(f"{write_croissant(what, to, data)} files described: {to}")
+        return
+    with Store(Path(what), readonly=True) as opened:
         print(f"{export_store(opened, to)} rows: {to}")
 
 

@@ -68,10 +68,15 @@ def write_report(found: Audit, page: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file beside and move it, so that a failure leaves the old one."""
     part = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)

@@ -80,6 +80,7 @@ INDICATORS: Mapping[str, str] = {
     "g": "Generalizability coefficient of one run: relative error over items, seeds and forms.",
     "separable_pairs": "Share of pairs of respondents whose difference is more than chance (Holm).",
     "separable_adjacent": "The same for neighbours on the leaderboard.",
+    "lead": "How far the best respondent is ahead of the second, with a bootstrap interval over pictures.",
     "minimum_difference": "The smallest difference between two respondents found with 80% power.",
     "levels": "How many distinct levels of performance the scores tell apart.",
     "headroom": "What is left above the best score.",

@@ -38,6 +38,12 @@ FLAGS: Mapping[str, str] = {
     "NEGATIVE_COMPONENT": "a variance was estimated below zero and taken as zero; the raw value is kept",
     "MISSING": "more than 1% of the items are not scored in every administration",
     "REDUNDANT": "items say the same thing over and over: fewer would do",
+    "CAPPED": "the disattenuated correlation came out above 1 and was cut: the sample is too small for it",
+    "JUDGE_DIF": "the benchmark errs differently for different respondents: correct each by its own labels",
+    "RANK_DEFICIENT": "there are more items than respondents: covariances of items are not well known",
+    "ZERO_VARIANCE_ITEMS": "some items do not vary; they count, and the value without them stands beside",
+    "HEYWOOD": "one type carries the factor alone: read alpha beside omega",
+    "UNBOUNDED": "an end of the interval does not exist",
 }
 """Every flag with what it means and what to do."""
 
@@ -147,6 +153,18 @@ def _sentence(flag: str, found: Estimate) -> str:
     if flag == "MEAN_SHIFT":
         return f"ICC(A,1) is {value}, and the mean moved by {found.detail.get('shift') or 0.0:+.3f}"
     return f"{found.indicator} is {value}"
+
+
+def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:
+    """Benchmarks whose number of items differs from another's by more than half: benchmark -> its warning."""
+    if len(items) < 2:
+        return {}
+    low, high = min(items, key=lambda name: items[name]), max(items, key=lambda name: items[name])
+    if items[high] <= 1.5 * max(items[low], 1):
+        return {}
+    sentence = f"{low} has {items[low]:,} items and {high} {items[high]:,}: reliability grows with length"
+    counts: dict[str, float | None] = {"fewest": items[low], "most": items[high]}
+    return {name: Warned("LENGTH_CONFOUND", "", sentence, "", counts) for name in items}
 
 
 def dominant(one: Case) -> tuple[tuple[str, ...], dict[str, Any]]:

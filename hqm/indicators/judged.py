@@ -38,7 +38,7 @@ def between_judgements(one: Case, runs: Case | None) -> Iterable[Estimate]:
     yield one.estimate("krippendorff_alpha", krippendorff_alpha(flat, "nominal" if binary else "interval"))
     only = Coefficient.absent("not_applicable", "the verdicts are no yes or no", n)
     yield one.estimate("gwet_ac1", gwet_ac1(flat) if binary else only)
-    yield one.estimate("flip_rate", flip_rate(scores, one.clusters) if binary else only)
+    yield one.estimate("flip_rate", flip_rate(flat, np.tile(one.clusters, n)) if binary else only)
     if one.family == "judge_consistency":
         yield _share(one, runs)
 

@@ -28,6 +28,7 @@ from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, 
 from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
+from hqm.psychometrics.dependent import ReliabilityDifference, reliability_difference, weighted_reliability
 from hqm.psychometrics.dif import (
     MantelHaenszel,
     Option,
@@ -204,6 +205,7 @@ __all__ = [
     "RankStability",
     "Rasch",
     "RaschItem",
+    "ReliabilityDifference",
     "Replicates",
     "ResponseBias",
     "Saturation",
@@ -313,6 +315,7 @@ __all__ = [
     "rank_stability",
     "rasch",
     "recall_deviation",
+    "reliability_difference",
     "resample",
     "rho_g",
     "rho_g_of_scores",
@@ -340,6 +343,7 @@ __all__ = [
     "temperature_curve",
     "top_k_overlap",
     "type_coverage",
+    "weighted_reliability",
     "williams_test",
     "yes_excess",
 ]

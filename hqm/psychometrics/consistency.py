@@ -209,6 +209,11 @@ def lambda2(
     rng, families
         With a generator: the bootstrap interval over respondents, or over families of them (from 10 on).
 
+    Returns
+    -------
+    Coefficient
+        `insufficient` below 3 respondents or 2 items, `degenerate` where all totals agree.
+
     Notes
     -----
     Guttman, L. (1945). Psychometrika, 10, 255-282. With few respondents and many items chance covariances enter

@@ -249,6 +249,18 @@ def minimum_detectable_difference(se: float, *, power: float = 0.8, level: float
 
         (z_{1 - alpha/2} + z_power) SE,   2.8016 SE at 80% power and the 5% level
 
+    Parameters
+    ----------
+    se
+        The standard error of the difference of two respondents' scores, on the same items.
+    power, level
+        The chance of finding a true difference of that size, and the confidence level of the comparison.
+
+    Returns
+    -------
+    float
+        In the units of the score. It says nothing of pairs whose difference has another standard error.
+
     Examples
     --------
     >>> round(minimum_detectable_difference(0.01), 4)

@@ -1,0 +1,64 @@
+"""What MkDocs calls while it builds the site: the made pages are added, the menu is ordered, links are mended.
+
+The made pages never lie in the repository, so they cannot go stale. The menu takes up every page that is in `docs`:
+`tutorial_*` and `extend_*` by their names, `theory/` by its folder, anything unknown under Reference.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+DOCS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(DOCS))
+
+from make import pages  # noqa: E402 - found beside this file
+
+GROUPS = (
+    ("Tutorials", "tutorial_"),
+    ("Extending", "extend_"),
+    ("Theory", "theory/"),
+    ("Benchmarks", "benchmarks/"),
+    ("Indicators", "indicators/"),
+)
+"""The menu: a title, and how the paths of its pages begin."""
+
+
+def on_files(files: Files, *, config: Any, **_: Any) -> Files:
+    """Add the made pages and write the menu."""
+    for path, text in pages.made().items():
+        files.append(File.generated(config, path, content=text))
+    config["nav"] = menu([file.src_uri for file in files.documentation_pages()])
+    return files
+
+
+def menu(paths: Sequence[str]) -> list[Any]:
+    """The menu of these pages, every one of them once."""
+    found: list[Any] = [{"Home": "index.md"}]
+    rest = sorted(path for path in paths if path != "index.md")
+    for title, start in GROUPS:
+        mine = [path for path in rest if path.startswith(start)]
+        # a section's own index leads it
+        mine.sort(key=lambda path: (not path.endswith("/index.md"), path))
+        rest = [path for path in rest if path not in mine]
+        found += [{title: mine}] if mine else []
+    return [*found, {"Reference": rest}] if rest else found
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Links to files of the repository that are no pages become the file's name."""
+    folder = (DOCS / page.file.src_uri).parent
+
+    def named(link: re.Match[str]) -> str:
+        target = (folder / link[2].partition("#")[0]).resolve()
+        inside = target.is_relative_to(DOCS)
+        if (inside and target.suffix != ".py") or not target.exists():
+            return link[0]
+        return f"{link[1]} (`{target.relative_to(DOCS.parent)}` in the repository)"
+
+    return re.sub(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)\s]+)\)", named, markdown)

@@ -1,0 +1,29 @@
+"""Every made page of the site, by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hqm.indicators.catalogue import INDICATORS
+from hqm.indicators.flags import FLAGS
+from hqm.registry import names
+from make import benchmarks, indicators
+
+
+def made() -> Mapping[str, str]:
+    """Path below `docs` -> Markdown."""
+    found = {"benchmarks/index.md": benchmarks.index(), "indicators/index.md": indicators.index(), "flags.md": flags()}
+    found |= {f"benchmarks/{name}.md": benchmarks.page(name) for name in names()}
+    return found | {indicators.path(name): indicators.page(name) for name in INDICATORS}
+
+
+def flags() -> str:
+    """What an audit warns of by itself."""
+    lines = [
+        "# Flags\n",
+        "An audit raises a flag where a number would be read wrongly without a warning. Flags stand in the report, beside",
+        "each estimate in `audit.json`, and with a sentence of numbers under `flags` of each audit.\n",
+        "| flag | what it means, and what to do |\n|---|---|",
+        *(f"| `{flag}` | {about[0].upper()}{about[1:]}. |" for flag, about in sorted(FLAGS.items())),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,45 @@
+"""How the tutorial's material was made: 25 drawn pictures, 50 questions about them, one of them a slip on purpose.
+
+python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, else beside this file
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+from hqm.benchmarks.shapes.questions import Question, yes_no
+from hqm.benchmarks.shapes.scene import draw, random_scene
+
+SEED = 50
+PICTURES = 25
+TYPES = ("existence", "attribute")
+
+
+def main(folder: Path) -> None:
+    """Write the CSV file and the pictures."""
+    rng = np.random.default_rng(SEED)
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    truths = {kind: rng.permutation([True, False] * (PICTURES // 2 + 1)).tolist() for kind in TYPES}
+    rows: list[list[str]] = []
+    for k in range(PICTURES):
+        name = f"card-{k + 1:02}.png"
+        asked: list[Question | None] = [None]
+        while None in asked:
+            scene = random_scene(rng)
+            asked = [yes_no(scene, kind, truths[kind][k], rng) for kind in TYPES]
+        draw(scene).save(folder / "pictures" / name)
+        rows += [[q.text, q.answer, name, q.type] for q in asked if q is not None]
+    # the slip: the first question again, in other letters and with the other answer
+    text, answer, name, kind = rows[0]
+    rows[-1] = [text.upper().capitalize().rstrip("?") + " ?", "no" if answer == "yes" else "yes", name, kind]
+    with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["Question", "Answer", "Picture", "Type"])
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

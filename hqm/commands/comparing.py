@@ -1,0 +1,145 @@
+"""The command `hqm compare`: audits, or readings of one store, over the same respondents."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from hqm.commands.shared import command, readable, write_text
+from hqm.errors import UsageError
+from hqm.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles, WordsOption
+
+if TYPE_CHECKING:
+    from hqm.comparison.value import Comparison
+
+
+def compare(
+    what: Annotated[list[str], typer.Argument(help="Files audit.json; or, with --store, benchmarks.")],
+    store: Annotated[Path | None, typer.Option("--store", help="A store to read in several ways.")] = None,
+    metrics: Annotated[list[str] | None, typer.Option("--metric", help="A metric to compare; repeat it.")] = None,
+    scorings: Annotated[
+        list[str] | None, typer.Option("--scoring", help="official or paper; repeat it to compare both.")
+    ] = None,
+    parsers: Annotated[
+        list[str] | None, typer.Option("--parser", help="A reader of yes/no answers; repeat it to compare readers.")
+    ] = None,
+    judges: Annotated[
+        list[str] | None, typer.Option("--judge", help="A model that judged the answers; repeat it to compare judges.")
+    ] = None,
+    to: Annotated[
+        Path, typer.Option("--to", help="compare.html, or tables as .tex, .csv or .md, or everything as .json.")
+    ] = Path("compare.html"),
+    length: Annotated[
+        int | None, typer.Option(min=1, help="The common number of items; that of the shortest measure unless given.")
+    ] = None,
+    more: Annotated[int, typer.Option(min=1, help="How many further items the forecast adds.")] = 500,
+    respondents: Respondents = None,
+    recorded: Recorded = None,
+    part: Part = None,
+    data: Data = None,
+    criterion: Annotated[
+        Path | None, typer.Option(help="People's labels: item, respondent, label (CSV or JSON lines).")
+    ] = None,
+    roles: Roles = None,
+    mode: Mode = None,
+    prompts: PromptsOption = "hqm",
+    words: WordsOption = None,
+    family: Family = None,
+    siunitx: Annotated[
+        bool, typer.Option("--siunitx", help="Align numbers in LaTeX with the package siunitx.")
+    ] = False,
+) -> None:
+    """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents; nobody is asked anything."""
+    from hqm.comparison.compare import compare_audits
+    from hqm.families import read_families
+
+    if store is not None:
+        from hqm.comparison.readings import read_again
+        from hqm.session import Wishes
+
+        if not store.is_file():
+            raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
+        wishes = Wishes(
+            respondents=tuple(respondents or ()),
+            recorded=recorded,
+            part=part,
+            data=data,
+            judges=tuple(judges or ()),
+            roles=tuple(roles or ()),
+            mode=mode,
+            prompts=cast(Any, prompts),
+            words=words,
+            families=family,
+            criterion=criterion,
+        )
+        with readable(store) as opened:
+            audits: Sequence[Any] = read_again(
+                what,
+                opened,
+                wishes,
+                scorings=cast(Any, tuple(scorings or ())),
+                parsers=tuple(parsers or ()),
+                metrics=tuple(metrics or ()),
+            )
+        chosen: Sequence[str] = ()
+    else:
+        needed = {"--scoring": scorings, "--parser": parsers, "--judge": judges, "--criterion": criterion}
+        extra = [name for name, given in needed.items() if given]
+        if extra:
+            raise UsageError(
+                f"{extra[0]} needs the answers, and an audit.json has only scores",
+                remedy="Name benchmarks and the store: hqm compare BENCHMARK --store FILE.",
+            )
+        from hqm.audit_value import Audit
+
+        audits, chosen = [Audit.load(Path(name)) for name in what], tuple(metrics or ())
+    found = compare_audits(
+        audits,
+        metrics=chosen,
+        length=length,
+        more=more,
+        families=read_families(family) if family else None,
+        command=command(),
+    )
+    _write(found, to, siunitx)
+
+
+def _write(found: Comparison, to: Path, siunitx: bool) -> None:
+    reports = importlib.import_module("hqm.reports.compare")
+    suffix = to.suffix.lower()
+    if suffix in (".html", ".htm"):
+        write_text(to, reports.render(found))
+    elif suffix == ".json":
+        write_text(to, found.to_json())
+    else:
+        tables = reports.comparison_tables(found)
+        write_text(to, importlib.import_module("hqm.reports.written").written(tables, suffix, siunitx=siunitx))
+    _show(found)
+    print(f"comparison: {to}")
+
+
+def _show(found: Comparison) -> None:
+    """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
+    from hqm.show import _print, _table
+
+    reports = importlib.import_module("hqm.reports.compare")
+    tables = {made.name: made for made in reports.comparison_tables(found)}
+    made = tables.get("indicators")
+    if made is not None:
+        columns = [column.title for column in made.columns]
+        table = _table(made.name, *columns, right=range(1, len(columns)))
+        for row in made.rows:
+            table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
+        _print(table)
+    beyond = [one for one in found.differences if one.adjusted < 0.05]
+    print(f"{len(beyond)} of {len(found.differences)} differences are more than chance (Holm, 5%)")
+    for one in beyond:
+        at = "" if one.length is None else f" at {one.length:,} items"
+        numbers = " and ".join(reports.number(value) for value in (one.found.one, one.found.other))
+        print(f"  {reports.indicator_name(one.indicator)}{at}: {one.one} and {one.other}, {numbers}")
+    for note in found.notes:
+        print(note)

@@ -1,0 +1,1 @@
+"""Several audits, or several readings of one benchmark, over the same respondents."""

@@ -1,0 +1,170 @@
+"""How several measures order the same respondents: agreement, types, and who is told apart by which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.comparison.measures import Measure, Scores
+from hqm.comparison.value import Agreement, Closer, Separation
+from hqm.psychometrics import (
+    Coefficient,
+    Multitrait,
+    PairwiseDifferences,
+    benchmark_agreement,
+    htmt,
+    independent_differences,
+    kendall_tau_b,
+    multitrait_multimethod,
+    pearson,
+    spearman,
+    stream,
+    williams_test,
+)
+
+Floats = npt.NDArray[np.float64]
+_Z = 1.959963984540054
+_ABSURD = 3.0
+"""A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
+
+
+def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
+    """(respondents,): a measure's scores, turned so that higher is better; NaN for who has none."""
+    found = measure.scores if scores is None else scores
+    return measure.sign * np.array([found.get(name, math.nan) for name in names], dtype=np.float64)
+
+
+def agreements(
+    measures: Sequence[Measure], names: Sequence[str], n_effective: float | None, seed: int
+) -> list[Agreement]:
+    """Every pair of measures: correlations, overlap of the best, and how much the choice of respondents matters."""
+    found = []
+    for one, other in combinations(measures, 2):
+        x, y = column(one, names), column(other, names)
+        rng = stream(seed, f"compare agreement {one.key} {other.key}")
+        r = pearson(x, y, n_effective=n_effective)
+        same = one.answers == other.answers
+        reliabilities = [_reliability(m) for m in (one, other)]
+        product = math.prod(reliabilities)
+        corrected = r.value / math.sqrt(product) if product > 0 and not same else math.nan
+        found.append(
+            Agreement(
+                one.label,
+                other.label,
+                r,
+                spearman(x, y, n_effective=n_effective),
+                kendall_tau_b(x, y, n_effective=n_effective),
+                benchmark_agreement(x, y, rng, k=min(3, max(1, len(names) - 1))),
+                corrected,
+                same,
+                r.n,
+            )
+        )
+    return found
+
+
+def _reliability(measure: Measure) -> float:
+    found = measure.estimate("test_retest.rho_g") or measure.estimate("test_retest.pearson")
+    return found.value if found is not None and found.value is not None and found.status == "ok" else math.nan
+
+
+def closer(measures: Sequence[Measure], names: Sequence[str]) -> list[Closer]:
+    """Williams' tests: which of two measures goes more with a third, or with the same people's judgement of the answers."""
+    found = []
+    for i, judge in enumerate(measures):
+        # measures of the judge's own answers share its noise, and would seem closer for that alone
+        others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
+        for one, other in combinations(others, 2):
+            found.append(_closer(judge.label, column(judge, names), one, other, names))
+    for one, other in combinations(measures, 2):
+        people = one.pairs.get("criterion")
+        if people is not None and people == other.pairs.get("criterion"):
+            truth = np.array([people.get(name, math.nan) for name in names])
+            found.append(_closer("criterion", truth, one, other, names))
+    return found
+
+
+def _closer(label: str, truth: Floats, one: Measure, other: Measure, names: Sequence[str]) -> Closer:
+    columns = np.stack([truth, column(one, names), column(other, names)])
+    t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
+    first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
+    return Closer(label, one.label, other.label, williams_test(first, second, third, len(t)))
+
+
+def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitrait | None, dict[str, Coefficient]]:
+    """Types as traits and measures as methods: Campbell and Fiske's table, and whether two types are distinct."""
+    # one reading of the same answers is no second method
+    methods = {m.answers: m for m in reversed(measures)}.values()
+    known = [(kind, m) for m in reversed(methods) for kind, scores in m.by_type.items() if len(scores) >= 3]
+    kinds = list(dict.fromkeys(kind for kind, _ in known))
+    shared = [kind for kind in kinds if sum(k == kind for k, _ in known) > 1]
+    if not shared:
+        return None, {}
+    chosen = [(kind, m) for kind in kinds for k, m in known if k == kind]
+    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in chosen], axis=1)
+    table = multitrait_multimethod(scores, [kind for kind, _ in chosen], [m.label for _, m in chosen])
+    groups = [kind for kind, _ in chosen]
+    ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
+    return table, ratios
+
+
+def _ratio(scores: Floats, groups: Sequence[str], one: str, other: str) -> Coefficient:
+    found = htmt(scores, groups, one, other)
+    if found.status == "ok" and abs(found.value) > _ABSURD:
+        reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
+        return Coefficient.absent("degenerate", reason, found.n)
+    return found
+
+
+def separations(measures: Sequence[Measure], names: Sequence[str]) -> list[Separation]:
+    """Every pair of measures: which pairs of respondents each tells apart, and where they contradict each other."""
+    apart = {m.label: _apart(m, names) for m in measures}
+    found = []
+    for one, other in combinations(measures, 2):
+        first, second = apart[one.label], apart[other.label]
+        if first is not None and second is not None:
+            found.append(_separation(one.label, other.label, names, first, second))
+    return found
+
+
+def _apart(measure: Measure, names: Sequence[str]) -> npt.NDArray[np.int64] | None:
+    """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where worse, else 0."""
+    if any(name not in measure.intervals or name not in measure.scores for name in names):
+        return None
+    found = differences_of(measure, names)
+    if found.status != "ok":
+        return None
+    return np.asarray(np.sign(measure.sign * np.array(found.difference)) * found.distinct(), dtype=np.int64)
+
+
+def differences_of(measure: Measure, names: Sequence[str]) -> PairwiseDifferences:
+    """All pairs of respondents from their scores' intervals: the cautious side, because paired answers say more."""
+    errors = [(measure.intervals[name][1] - measure.intervals[name][0]) / (2 * _Z) for name in names]
+    return independent_differences([measure.scores[name] for name in names], errors, higher_is_better=measure.sign > 0)
+
+
+def _separation(
+    one: str, other: str, names: Sequence[str], first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
+) -> Separation:
+    def ordered(cells: Iterable[tuple[int, int]], by: npt.NDArray[np.int64]) -> tuple[tuple[str, str], ...]:
+        return tuple((names[a], names[b]) if by[a, b] > 0 else (names[b], names[a]) for a, b in cells)
+
+    pairs = list(combinations(range(len(names)), 2))
+    both = [(a, b) for a, b in pairs if first[a, b] and second[a, b]]
+    left = [(a, b) for a, b in pairs if first[a, b] and not second[a, b]]
+    right = [(a, b) for a, b in pairs if second[a, b] and not first[a, b]]
+    against = [(a, b) for a, b in both if first[a, b] != second[a, b]]
+    return Separation(
+        one,
+        other,
+        len(pairs),
+        len(both),
+        ordered(against, first),
+        ordered(left, first),
+        ordered(right, second),
+        len(pairs) - len(both) - len(left) - len(right),
+    )

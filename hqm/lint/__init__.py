@@ -1,0 +1,8 @@
+"""The linter behind `hqm check`: stable codes, plain sentences, and a reading that goes on after the first fault."""
+
+from __future__ import annotations
+
+from hqm.lint.codes import CODES, SEVERITIES, Code, Selection, code_of
+from hqm.lint.run import Checked, lint, lint_form
+
+__all__ = ["CODES", "SEVERITIES", "Checked", "Code", "Selection", "code_of", "lint", "lint_form"]

@@ -1,0 +1,166 @@
+"""The registry of what the linter finds: code, name, severity, meaning.
+
+A code is never given to another finding. The letter says what it is about: S schema and encoding, C card, D
+duplicates, L labels and leaks, W wording, T types, I images, B what one benchmark knows of its own data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hqm.errors import UsageError
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of finding: its stable code and name, how grave it is, and what it means."""
+
+    code: str
+    name: str
+    severity: Severity
+    meaning: str
+
+
+OWN = "B000"
+"""The code of every finding that a benchmark's own adapter makes under a name of its own."""
+
+_ALL = (
+    Code("S101", "card-unreadable", "error", "The card is missing or is no TOML; nothing else can be checked."),
+    Code("S102", "card-key", "error", "A key of the card is unknown, missing, or has a value of the wrong kind."),
+    Code("S103", "items-unreadable", "error", "The items cannot be read: no file, no JSON or CSV, no item at all."),
+    Code("S104", "encoding", "error", "A file is not in the encoding that its card names (UTF-8 unless it says so)."),
+    Code("S105", "record-broken", "error", "A record is no JSON object, or a CSV row has too many or too few fields."),
+    Code("S106", "field-missing", "error", "A record lacks its id or its question, or one of them is empty."),
+    Code("S107", "target-invalid", "error", "The right answer is missing, or has no place in the task or its options."),
+    Code("S108", "type-unknown", "error", "A label is none of the eight hallucination types."),
+    Code("S109", "image-outside", "error", "A picture's path leaves the image folder."),
+    Code("S201", "id-twice", "error", "Two items have one id; the second is left out of the rest of the check."),
+    Code("S202", "id-odd", "warning", "An id has spaces or control characters, which files of answers do not survive."),
+    Code("S301", "mojibake", "warning", "A question shows signs of a wrong decoding, or holds control characters."),
+    Code("C101", "no-licence", "warning", "The card names no licence: nobody may use the data."),
+    Code("C102", "no-citation", "warning", "The card names nothing to cite."),
+    Code("C103", "no-summary", "note", "The card has no sentence that says what is measured."),
+    Code("D101", "duplicate-question", "warning", "The same words are asked about the same picture more than once."),
+    Code(
+        "D102",
+        "near-duplicate-question",
+        "warning",
+        "Questions about one picture differ in nothing but letter case, punctuation, articles and spaces.",
+    ),
+    Code(
+        "D103",
+        "contradictory-label",
+        "error",
+        "The same words about the same picture have different right answers.",
+    ),
+    Code(
+        "D104",
+        "contradictory-twins",
+        "error",
+        "Near-duplicates have different right answers, or a question and its negation have the same one.",
+    ),
+    Code("L101", "unbalanced-labels", "warning", "More than 65% of a type's 20 items or more have one right answer."),
+    Code("L201", "label-by-position", "warning", "The right answers strictly alternate in the file."),
+    Code(
+        "L202",
+        "leakage-cue",
+        "warning",
+        "Position, numbering or the surface of a question predicts the right answer on items not seen.",
+    ),
+    Code("L203", "giveaway-phrase", "warning", "Nearly all questions with a word or beginning have one right answer."),
+    Code(
+        "L301",
+        "blind-solvable",
+        "warning",
+        "The questions' words alone, without the pictures, predict the right answers better than the commonest one.",
+    ),
+    Code("W101", "few-wordings", "warning", "20 items or more of a type share fewer than three distinct wordings."),
+    Code(
+        "W102",
+        "template-monotony",
+        "warning",
+        "More than 80% of a type's 20 items or more follow one template: the words outside one slot are the same.",
+    ),
+    Code("T101", "type-without-items", "warning", "The card claims a type that no item is labelled with."),
+    Code(
+        "T102",
+        "type-not-measurable",
+        "warning",
+        "A type has fewer items than a standard error of .03 takes (278 at a rate of .5).",
+    ),
+    Code("T103", "type-not-claimed", "warning", "Items are labelled with a type that the card does not claim."),
+    Code("T104", "items-unlabelled", "warning", "Some items of a benchmark with labels have none."),
+    Code("I101", "image-missing", "error", "A picture that is asked about is not in the image folder."),
+    Code("I102", "image-broken", "error", "A picture is empty or cannot be decoded to its last row."),
+    Code("I103", "image-twice", "warning", "Two files hold the same picture, byte for byte."),
+    Code("I104", "near-duplicate-image", "warning", "Two pictures look the same (perceptual hash and thumbnail)."),
+    Code("I105", "image-unused", "note", "The image folder has pictures that no item asks about."),
+    Code("I106", "images-not-checked", "note", "The pictures are not here, so nothing was checked about them."),
+    Code(OWN, "benchmark-specific", "note", "What a benchmark's own adapter knows of its data; the name is its own."),
+)
+
+CODES: dict[str, Code] = {one.code: one for one in _ALL}
+"""Every code."""
+_BY_NAME = {one.name: one for one in _ALL}
+
+
+def code_of(name: str) -> Code:
+    """The code of a finding's name; `B000` for a name that only its benchmark knows.
+
+    >>> code_of("few-wordings").code, code_of("shared-positives").code
+    ('W101', 'B000')
+    """
+    return _BY_NAME.get(name, CODES[OWN])
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings are wanted: by code (`L202`), by the beginning of one (`L`, `L2`) or by name.
+
+    The longest entry that fits a finding decides; between equals, `ignore` does.
+
+    >>> wanted = Selection(select=("L",), ignore=("L2",))
+    >>> wanted.has("unbalanced-labels"), wanted.has("leakage-cue"), wanted.has("few-wordings")
+    (True, False, False)
+
+    Raises
+    ------
+    UsageError
+        From `Selection.of`: an entry fits no code and is written like no name.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, select: Sequence[str] | None, ignore: Sequence[str] | None) -> Selection:
+        """From options that may be repeated and may hold commas."""
+        return cls(_entries(select, "--select"), _entries(ignore, "--ignore"))
+
+    def has(self, name: str) -> bool:
+        """Whether a finding of this name is wanted."""
+        code = code_of(name).code
+        chosen = _fit(self.select, code, name) if self.select else 0
+        return chosen >= 0 and chosen > _fit(self.ignore, code, name)
+
+
+def _fit(entries: Sequence[str], code: str, name: str) -> int:
+    """The length of the longest entry that fits, -1 when none does; a full name counts more than any code."""
+    lengths = [len(entry) for entry in entries if code.startswith(entry)]
+    return max([*lengths, *(100 for entry in entries if entry == name)], default=-1)
+
+
+def _entries(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+    entries = tuple(part.strip() for text in given or () for part in text.split(",") if part.strip())
+    for entry in entries:
+        # a name that only an adapter knows cannot be looked up here; a name has a small letter first
+        if entry[0].isupper() and not any(code.startswith(entry) for code in CODES):
+            raise UsageError(
+                f"{option} {entry!r} fits no code", remedy="The codes are in docs/reference.md: S101, D, few-wordings."
+            )
+    return entries

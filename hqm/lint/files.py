@@ -1,0 +1,187 @@
+"""Read a card and its items file, noting every fault with its file and line, and keep what is sound."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hqm.card import Card
+from hqm.check import Finding
+from hqm.errors import DataError, ImageError
+from hqm.items import hallucination_type, item_of, safe_name
+from hqm.records import read_records, read_text
+from hqm.types import ORIGINAL, Form, Item
+
+_SHOWN = 10
+"""Records of one fault that are named one by one; the rest are counted."""
+
+
+@dataclass
+class Faults:
+    """Faults by kind, so that a file with one mistake in every line does not fill a screen with it."""
+
+    findings: list[Finding] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, sentence: str, place: str = "") -> None:
+        """Note one fault; from the eleventh of a kind on it is only counted."""
+        if sum(one.name == name for one in self.findings) < _SHOWN:
+            self.findings.append(Finding(name, sentence, 1, (), place))
+        else:
+            self.more[name] = self.more.get(name, 0) + 1
+
+    def all(self) -> list[Finding]:
+        """The findings, with one for each kind that was cut short."""
+        return [*self.findings, *(Finding(name, f"{n} more like this", n) for name, n in self.more.items())]
+
+
+def read_card(path: Path, faults: Faults) -> Card | None:
+    """The card, faulty keys left out; None when it says too little to go on."""
+    try:
+        text = path.read_text("utf-8")
+        data = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        faults.add("card-unreadable", f"it cannot be read: {error}", str(path))
+        return None
+    # what is left out may have hidden another fault; every round takes out at least one key
+    for _ in range(20):
+        try:
+            return Card.model_validate(data)
+        except ValidationError as error:
+            for one in error.errors():
+                _repair(data, one, text, path, faults)
+    return None
+
+
+def _repair(data: dict[str, Any], error: Any, text: str, path: Path, faults: Faults) -> None:
+    keys = list(error["loc"])
+    name = ".".join(map(str, keys))
+    place = f"{path}:{_line_of(text, str(keys[-1]))}" if error["type"] != "missing" else str(path)
+    if error["type"] == "missing":
+        faults.add("card-key", f"the key {name!r} is missing", place)
+    elif error["type"] == "extra_forbidden":
+        faults.add("card-key", f"unknown key {name!r}", place)
+    else:
+        faults.add("card-key", f"the key {name!r} is wrong: {error['msg']}", place)
+    held: Any = data
+    for key in keys[:-1]:
+        held = held[key]
+    if isinstance(held, (dict, list)) and error["type"] != "missing":
+        del held[keys[-1]]
+        return
+    # a name or a title can be made up for the check; what is asked and how cannot
+    stand_ins = {
+        "name": re.sub(r"\W+", "_", path.resolve().parent.name.lower()).strip("_"),
+        "title": "?",
+        "version": "?",
+    }
+    if len(keys) == 1 and keys[0] in stand_ins:
+        data[keys[0]] = stand_ins[keys[0]]
+
+
+def _line_of(text: str, key: str) -> int:
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if re.match(rf"\s*\[*\s*[\"']?{re.escape(key)}\b", line):
+            return number
+    return 1
+
+
+def read_form(card: Card, data: Path, faults: Faults) -> Form:
+    """The items that are sound; every other one is a fault with its line."""
+    path = data / card.data.items
+    items: dict[str, Item] = {}
+    try:
+        records = list(_records(path, card.data.encoding, faults)) if card.data.items else []
+    except DataError as error:
+        kind = "encoding" if isinstance(error.__context__, UnicodeDecodeError) else "items-unreadable"
+        faults.add(kind, error.what, error.place)
+        return Form(ORIGINAL, ())
+    if not card.data.items:
+        faults.add("items-unreadable", 'the card names no items file: set items = "..." under [data]', card.name)
+    elif not records:
+        faults.add("items-unreadable", "it has no items", str(path))
+    for place, record in records:
+        item = _item(record, card, place, faults)
+        if item is not None and item.id in items:
+            faults.add("id-twice", f"the id {item.id!r} stands twice", place)
+        elif item is not None:
+            items[item.id] = item
+    return Form(ORIGINAL, tuple(items.values()))
+
+
+def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> Item | None:
+    """One item; its picture or type is left out when faulty, all of it when nothing can be asked or scored."""
+    names, record = card.fields, dict(record)
+    lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
+    for name in lacking:
+        state = "is empty" if name in record else f"is missing (there are {', '.join(map(repr, record)) or 'none'})"
+        faults.add("field-missing", f"the field {name!r} {state}", place)
+    try:
+        hallucination_type(record.get(names.type))
+    except DataError as error:
+        faults.add("type-unknown", error.what, place)
+        record[names.type] = None
+    try:
+        safe_name(str(record.get(names.image) or ""))
+    except ImageError as error:
+        faults.add("image-outside", error.what, place)
+        record[names.image] = None
+    if lacking:
+        return None
+    try:
+        return item_of(record, card, place)
+    except DataError as error:
+        # id, question, type and picture are sound: what is left is the right answer
+        faults.add("target-invalid", f"{error.what}. {error.remedy}", place)
+        return None
+
+
+def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of a file with their places, in whatever shape `read_records` knows; a broken line is passed over."""
+    text = read_text(path, encoding)
+    if path.suffix.lower() == ".csv":
+        yield from _rows(text, path, faults)
+    elif _is_lines(text):
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
+            place = f"{path}:{number}"
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                faults.add("record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place)
+                continue
+            if isinstance(record, dict):
+                yield place, record
+            else:
+                faults.add("record-broken", f"a record must be a JSON object, not {type(record).__name__}", place)
+    else:
+        for number, record in enumerate(read_records(path, encoding), 1):
+            yield f"{path}: record {number}", record
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the records stand on one line each: more than half of the lines are objects by themselves."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
+    return not text.lstrip().startswith("[") and 2 * whole > len(lines)
+
+
+def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    for row in reader:
+        place = f"{path}:{reader.line_num}"
+        if None in row or None in row.values():
+            faults.add("record-broken", f"the row does not have {len(reader.fieldnames or ())} fields", place)
+        else:
+            yield place, dict(row)

@@ -1,0 +1,123 @@
+"""What is checked of the pictures: there, whole, distinct, asked about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.check import Finding, found
+from hqm.errors import ImageError
+from hqm.items import image_path
+
+_SIDE, _LOW = 32, 8
+_BITS = 10
+"""Bits of 64 in which the hashes of two copies of a picture may differ."""
+_BLOCK = 16
+_SHADE = 24.0
+"""How far two copies may differ in any block of the thumbnail, of 255: what compression and scaling leave."""
+_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a picture looks: a 64-bit perceptual hash, and a thumbnail to confirm it by."""
+
+    hash: npt.NDArray[np.bool_]
+    thumbnail: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, path: Path) -> Look:
+        """Decode a picture to its last row.
+
+        The hash is that of the low frequencies: of the 8 x 8 lowest cosine coefficients of a 32 x 32 grey copy, which
+        lie above their median (Zauner 2010). It is blind to colour and to little things, so the thumbnail must agree too.
+
+        Raises
+        ------
+        OSError
+            The file cannot be decoded.
+        """
+        from PIL import Image
+        from scipy.fft import dctn
+
+        with Image.open(path) as opened:
+            picture = opened.convert("RGB")
+        grey = np.asarray(picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.LANCZOS), dtype=np.float64)
+        low = dctn(grey, norm="ortho")[:_LOW, :_LOW].ravel()
+        small = picture.resize((_BLOCK, _BLOCK), Image.Resampling.BOX)
+        return cls(low > np.median(low), np.asarray(small, dtype=np.float32))
+
+    def like(self, other: Look) -> bool:
+        """Whether both show the same picture."""
+        return int((self.hash != other.hash).sum()) <= _BITS and self.same_blocks(other)
+
+    def same_blocks(self, other: Look) -> bool:
+        """Whether no block of the thumbnails differs by more than copying explains."""
+        return float(np.abs(self.thumbnail - other.thumbnail).max()) <= _SHADE
+
+
+def check_images(folder: Path, names: Sequence[str], brought: bool) -> Iterable[Finding]:
+    """Every finding about the pictures of a folder.
+
+    Parameters
+    ----------
+    names
+        The pictures asked about.
+    brought
+        Whether pictures are got apart from the items (or drawn when needed), so that their absence is no fault.
+    """
+    wanted = list(dict.fromkeys(names))
+    if not wanted:
+        return
+    if brought and not any((folder / name).is_file() for name in wanted):
+        sentence = f"none of the {len(wanted)} pictures is in {folder}: nothing was checked about them"
+        yield Finding("images-not-checked", sentence, len(wanted))
+        return
+    missing, broken, looks, bytes_of = [], [], {}, {}
+    for name in wanted:
+        if not (folder / name).is_file():
+            missing.append(name)
+            continue
+        try:
+            path = image_path(folder, name)
+            looks[name] = Look.of(path)
+            bytes_of[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        except ImageError as error:
+            broken.append(f"{name}: {error.what}")
+        # Pillow raises whatever the decoder of a format does
+        except Exception as error:
+            broken.append(f"{name}: {type(error).__name__}: {error}")
+    yield from found("image-missing", f"{{n}} of {len(wanted)} pictures are not in {folder}", missing)
+    yield from found("image-broken", "{n} pictures cannot be decoded", broken)
+    yield from _alike(looks, bytes_of)
+    here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
+    unused = sorted({path.relative_to(folder).as_posix() for path in here} - set(wanted))
+    yield from found("image-unused", "{n} pictures in the folder are asked about by no item", unused)
+
+
+def _alike(looks: dict[str, Look], bytes_of: dict[str, str]) -> Iterable[Finding]:
+    by_bytes: dict[str, list[str]] = {}
+    for name, digest in bytes_of.items():
+        by_bytes.setdefault(digest, []).append(name)
+    same = [" = ".join(group) for group in by_bytes.values() if len(group) > 1]
+    yield from found("image-twice", "{n} pictures stand under several names, byte for byte", same)
+    first = [group[0] for group in by_bytes.values()]
+    yield from found("near-duplicate-image", "{n} pairs of pictures look the same", list(_pairs(first, looks)))
+
+
+def _pairs(names: Sequence[str], looks: dict[str, Look]) -> Iterable[str]:
+    if len(names) < 2:
+        return
+    bits = np.stack([looks[name].hash for name in names]).astype(np.float32) * 2 - 1
+    for i, name in enumerate(names[:-1]):
+        # the product of signs counts 64 less twice the differing bits
+        differing = (64 - bits[i + 1 :] @ bits[i]) / 2
+        for j in np.flatnonzero(differing <= _BITS):
+            other = names[i + 1 + int(j)]
+            if looks[name].same_blocks(looks[other]):
+                yield f"{name} ~ {other}"

@@ -1,0 +1,131 @@
+"""Run the linter over one benchmark, from its card to its pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark import Benchmark
+from hqm.check import Finding, check_form, group_by_type
+from hqm.errors import HQMError, UsageError
+from hqm.lint.codes import CODES, Selection, code_of
+from hqm.lint.files import Faults, read_card, read_form
+from hqm.lint.images import check_images
+from hqm.lint.labels import check_leaks, check_types
+from hqm.lint.words import check_words
+from hqm.registry import groups, load, make
+from hqm.types import Form
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found of one benchmark, and what it holds."""
+
+    benchmark: str
+    version: str
+    findings: tuple[Finding, ...]
+    form: Form | None = None
+    """The items that could be read; None when none could."""
+    task: str = ""
+    claimed: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether there was anything to check beyond the files' shape."""
+        return self.form is not None
+
+    def wanted(self, selection: Selection) -> list[Finding]:
+        """The findings that a selection leaves, in the order of the registry."""
+        left = [one for one in self.findings if selection.has(one.name)]
+        order = list(CODES)
+        return sorted(left, key=lambda one: order.index(code_of(one.name).code))
+
+    def to_dict(self, selection: Selection) -> dict[str, Any]:
+        """Counts and findings as JSON data."""
+        items = self.form.items if self.form else ()
+        types = (
+            {kind or "(unlabelled)": len(found) for kind, found in group_by_type(self.form).items()}
+            if self.form
+            else {}
+        )
+        targets = Counter(str(item.target) for item in items) if self.task in ("yes_no", "choice") else Counter[str]()
+        return {
+            "benchmark": self.benchmark,
+            "version": self.version,
+            "readable": self.readable,
+            "items": len(items),
+            "images": len({item.image for item in items if item.image}),
+            "parts": dict(Counter(item.part for item in items if item.part)),
+            "types": types,
+            "targets": dict(sorted(targets.items())),
+            "claimed": list(self.claimed),
+            "digest": self.form.digest if self.form else None,
+            "findings": [one.to_dict() for one in self.wanted(selection)],
+        }
+
+
+def lint(name: str, *, data: Path | None = None, images: Path | str | None = None) -> list[Checked]:
+    """Check the benchmarks that a name stands for; faults become findings, and the check goes on where it can.
+
+    Raises
+    ------
+    UsageError
+        The name stands for nothing.
+
+    Examples
+    --------
+    >>> one, = lint("shapes_choice")
+    >>> one.readable, "few-wordings" in {finding.name for finding in one.findings}
+    (True, True)
+    """
+    return [_lint(member, data, images) for member in groups().get(name, (name,))]
+
+
+def _lint(name: str, data: Path | None, images: Path | str | None) -> Checked:
+    faults = Faults()
+    path = Path(name) / "card.toml"
+    try:
+        if path.is_file() and not (path.parent / "adapter.py").is_file():
+            card = read_card(path, faults)
+            if card is None:
+                return Checked(path.resolve().parent.name, "", tuple(faults.all()))
+            benchmark = make(card, path.parent, data=data, images=images)
+            form = read_form(card, benchmark.data, faults)
+        else:
+            benchmark = load(name, data=data, images=images)
+            form = benchmark.original
+    except UsageError:
+        raise
+    except HQMError as error:
+        faults.add("items-unreadable", f"it cannot be read: {error}")
+        return Checked(Path(name).name, "", tuple(faults.all()))
+    found = [*faults.all(), *_card(benchmark)]
+    if not form.items:
+        return Checked(benchmark.name, benchmark.card.version, tuple(found))
+    found += [*lint_form(benchmark, form), *check_leaks(form)]
+    # a folder apart is fetched, and an embedded benchmark draws its pictures when they are asked about
+    brought = bool(benchmark.card.data.folder) or type(benchmark).prepare_images is not Benchmark.prepare_images
+    found += check_images(benchmark.images, [item.image for item in form.items if item.image], brought)
+    card = benchmark.card
+    return Checked(benchmark.name, card.version, tuple(found), form, card.task, card.types)
+
+
+def lint_form(benchmark: Benchmark, form: Form) -> Iterable[Finding]:
+    """What is found in the items alone, at little cost: duplicates, labels, wordings, types, and the adapter's own."""
+    yield from check_form(form)
+    yield from check_words(form)
+    yield from check_types(form, benchmark.card.types, benchmark.card.labelled)
+    yield from benchmark.check(form)
+
+
+def _card(benchmark: Benchmark) -> Iterable[Finding]:
+    card = benchmark.card
+    if not card.licence:
+        yield Finding("no-licence", "the card names no licence: nobody may use the data")
+    if not card.citation:
+        yield Finding("no-citation", "the card names nothing to cite")
+    if not card.summary:
+        yield Finding("no-summary", "the card has no sentence that says what is measured")

@@ -1,0 +1,295 @@
+"""A comparison as tables, and as one self-contained page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hqm.reports.layout import Column, Entry, Mark, PaperTable, measured, plain
+from hqm.reports.names import FAMILIES, statistic_name
+from hqm.reports.plots import indicators_drawn
+from hqm.reports.tables import number, short
+
+from hqm import Comparison, Measure
+from hqm.psychometrics import Coefficient, independent_differences
+
+_Z = 1.959963984540054
+_SHOWN_PAIRS = 12
+
+
+def comparison_tables(found: Comparison) -> tuple[PaperTable, ...]:
+    """Everything that was compared; tables without a line are left out."""
+    makers = (_indicators, _differences, _leaderboard, _agreement, _closer, _separation, _types, _distinct, _growth)
+    tables = (make(found) for make in makers)
+    return tuple(table for table in tables if table.rows)
+
+
+def indicator_name(indicator: str) -> str:
+    """An indicator in words.
+
+    >>> indicator_name("test_retest.icc_a1")
+    'Test-retest, ICC(A,1), agreement'
+    """
+    family, _, statistic = indicator.partition(".")
+    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+
+
+def p_value(p: float) -> Entry:
+    """A p-value, with a bound where three digits would say 0.
+
+    >>> p_value(0.00004).text, p_value(0.0421).text
+    ('< 0.001', '0.042')
+    """
+    shown = measured(p)
+    return replace(shown, text="< 0.001") if shown.value is not None and shown.value < 0.001 else shown
+
+
+def _coefficient(found: Coefficient | None) -> Entry:
+    return measured(None) if found is None else measured(found.value, found.low, found.high)
+
+
+def _people(found: Comparison) -> str:
+    kin = len(set(found.families.values()))
+    related = f" of {kin} families" if kin < len(found.respondents) else ""
+    return f"{len(found.respondents)} respondents{related}"
+
+
+def _indicators(found: Comparison) -> PaperTable:
+    rows = []
+    for indicator, by in found.indicators.items():
+        numbers = [_coefficient(by.get(m.label)) for m in found.measures]
+        rows.append((plain(indicator_name(indicator)), *_marked(found, indicator, numbers)))
+    caption = (
+        f"Indicators side by side, over the same {_people(found)}. "
+        + ". ".join(found.protocol)
+        + ". Intervals: 95%, resampled "
+        "respondents. Bold and underlined: best and second best where every difference from the rest is tested (Holm)."
+    )
+    columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in found.measures))
+    notes = ("Whether two intervals overlap says nothing here, because the respondents are the same: read the tests.",)
+    return PaperTable("indicators", caption, columns, tuple(rows), notes)
+
+
+def _marked(found: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
+    labels = [m.label for m in found.measures]
+    p = {
+        frozenset((d.one, d.other)): d.adjusted
+        for d in found.differences
+        if (d.indicator, d.length) == (indicator, None)
+    }
+    known = sorted((i for i, e in enumerate(numbers) if e.value is not None), key=lambda i: -(numbers[i].value or 0.0))
+
+    def apart(i: int, others: Sequence[int]) -> bool:
+        return bool(others) and all(p.get(frozenset((labels[i], labels[k])), math.nan) < 0.05 for k in others)
+
+    marked = list(numbers)
+    if known and apart(known[0], known[1:]):
+        marked[known[0]] = replace(marked[known[0]], mark="best")
+        if apart(known[1], known[2:]):
+            marked[known[1]] = replace(marked[known[1]], mark="second")
+    return marked
+
+
+def _differences(found: Comparison) -> PaperTable:
+    rows = tuple(
+        (
+            plain(indicator_name(d.indicator)), plain("own" if d.length is None else f"{number(d.length, 0)} items"),
+            plain(d.one), plain(d.other), measured(d.found.one), measured(d.found.other),
+            measured(d.found.difference, d.found.low, d.found.high), p_value(d.found.p), p_value(d.adjusted),
+        )
+        for d in found.differences
+    )  # fmt: skip
+    columns = (
+        Column("Indicator", "text"), Column("Length", "text"), Column("One", "text"), Column("Other", "text"),
+        Column("one"), Column("other"), Column("difference", "interval"), Column("p"), Column("p (Holm)"),
+    )  # fmt: skip
+    caption = (
+        f"Tests of the differences over the same {_people(found)}: each replicate draws the same respondents for both measures, "
+        "relatives together; p on the scale of Fisher's z. A common length takes all items as equally good (Spearman-Brown)."
+    )
+    reasons = tuple(
+        dict.fromkeys(f"{d.found.reason[:1].upper()}{d.found.reason[1:]}." for d in found.differences if d.found.reason)
+    )
+    return PaperTable("differences", caption, columns, rows, reasons)
+
+
+def _leaderboard(found: Comparison) -> PaperTable:
+    ranks = [_ranks(found, m) for m in found.measures]
+    order = sorted(
+        range(len(found.respondents)),
+        key=lambda i: found.measures[0].sign * -found.measures[0].scores[found.respondents[i]],
+    )
+    columns = [Column("Respondent", "text")]
+    for m in found.measures:
+        arrow = {"lower": " ↓", "higher": " ↑"}.get(m.better, "")
+        columns += [Column("score" + arrow, "interval", m.label), Column("ranks", "text", m.label)]
+    rows = []
+    for i in order:
+        name = found.respondents[i]
+        entries = [plain(short(name))]
+        for m, sure in zip(found.measures, ranks, strict=True):
+            score = measured(m.scores[name], *m.intervals.get(name, (None, None)))
+            low, high = sure.get(name, (0, 0))
+            mark: Mark = (
+                "best" if (low, high) == (1, 1) else "second" if (low, high) == (2, 2) and len(order) > 2 else ""
+            )
+            entries += [
+                replace(score, mark=mark),
+                plain("–" if not low else str(low) if low == high else f"{low}–{high}"),
+            ]
+        rows.append(tuple(entries))
+    caption = (
+        f"Leaderboards side by side, sorted by {found.measures[0].label}. Intervals: 95%, over pictures. Ranks: what tests of all "
+        "differences leave possible (Holm). Bold and underlined: first and second where the tests leave nothing else."
+    )
+    return PaperTable("leaderboards", caption, tuple(columns), tuple(rows))
+
+
+def _ranks(found: Comparison, measure: Measure) -> Mapping[str, tuple[int, int]]:
+    names = found.respondents
+    if measure.better == "neither" or any(name not in measure.intervals for name in names):
+        return {}
+    errors = [(measure.intervals[name][1] - measure.intervals[name][0]) / (2 * _Z) for name in names]
+    tested = independent_differences([measure.scores[n] for n in names], errors, higher_is_better=measure.sign > 0)
+    return dict(zip(names, tested.rank_intervals, strict=True))
+
+
+def _agreement(found: Comparison) -> PaperTable:
+    rows = []
+    for one in found.agreements:
+        every, half = one.subsets.all, one.subsets.top_half
+        overlap = measured(None) if every is None else measured(every.top_k, digits=1)
+        chance = measured(None) if every is None else measured(every.chance, digits=1)
+        rows.append((
+            plain(one.one), plain(one.other), _coefficient(one.pearson), _coefficient(one.spearman), _coefficient(one.tau),
+            overlap, chance, measured(half.tau if half else None), measured(one.subsets.tau_range[0]),
+            measured(one.subsets.tau_range[1]), measured(one.corrected),
+        ))  # fmt: skip
+    k = next((a.subsets.all.k for a in found.agreements if a.subsets.all is not None), 3)
+    columns = (
+        Column("One", "text"), Column("Other", "text"), Column("Pearson r", "interval"), Column("Spearman", "interval"),
+        Column("tau-b", "interval"), Column("shared", "number", f"Best {k}"), Column("by chance", "number", f"Best {k}"),
+        Column("best half", "number", "tau-b among"), Column("halves, low", "number", "tau-b among"),
+        Column("high", "number", "tau-b among"), Column("r without noise"),
+    )  # fmt: skip
+    caption = (
+        f"Do the measures order the same {_people(found)} alike? Scores turned so that higher is better. Intervals: 95%, over "
+        "respondents. Halves: the middle 95% of random halves of the respondents."
+    )
+    notes = ("r without noise: r over the root of both test-retest reliabilities; above 1 where they are underestimated. "
+             "A dash where both measures were scored from the same answers.",)  # fmt: skip
+    return PaperTable("agreement", caption, columns, tuple(rows), notes)
+
+
+def _closer(found: Comparison) -> PaperTable:
+    rows = tuple(
+        (plain(c.criterion), plain(c.one), plain(c.other), measured(c.found.difference), measured(c.found.t, digits=2),
+         measured(c.found.df, digits=0), p_value(c.found.p))
+        for c in found.closer
+    )  # fmt: skip
+    columns = (Column("Goes with", "text"), Column("One", "text"), Column("Other", "text"),
+               Column("r, one less other"), Column("t"), Column("df"), Column("p"))  # fmt: skip
+    caption = "Does a measure, or people's judgement of the same answers, go with one measure more than with another? Williams' test."
+    return PaperTable("closer", caption, columns, rows)
+
+
+def _separation(found: Comparison) -> PaperTable:
+    def told(pairs: Sequence[tuple[str, str]]) -> str:
+        shown = ", ".join(f"{short(a)} > {short(b)}" for a, b in pairs[:_SHOWN_PAIRS])
+        return shown + (f" and {len(pairs) - _SHOWN_PAIRS} more" if len(pairs) > _SHOWN_PAIRS else "")
+
+    rows = tuple(
+        (plain(s.one), plain(s.other), measured(s.both, digits=0), measured(len(s.opposed), digits=0),
+         measured(len(s.only_one), digits=0), measured(len(s.only_other), digits=0), measured(s.neither, digits=0))
+        for s in found.separations
+    )  # fmt: skip
+    columns = (Column("One", "text"), Column("Other", "text"), Column("both"), Column("in opposite orders"),
+               Column("only one"), Column("only other"), Column("neither"))  # fmt: skip
+    notes = []
+    for s in found.separations:
+        for words, pairs in ((f"Only {s.one}", s.only_one), (f"Only {s.other}", s.only_other),
+                             (f"{s.one} against {s.other}", s.opposed)):  # fmt: skip
+            notes += [f"{words}: {told(pairs)}."] if pairs else []
+    caption = (
+        "Which pairs of respondents each measure tells apart (from the scores' intervals, Holm): the cautious side, because "
+        "paired answers tell more."
+    )
+    return PaperTable("separation", caption, columns, rows, tuple(notes))
+
+
+def _types(found: Comparison) -> PaperTable:
+    table = found.types
+    if table is None or not table.correlations:
+        return PaperTable("types", "", (), ())
+    names = [f"{trait}, {method}" for trait, method in zip(table.traits, table.methods, strict=True)]
+    rows = [
+        (plain(f"{i + 1} {name}"), *(measured(r, digits=2) if k < i else plain("") for k, r in enumerate(line)))
+        for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
+    ]
+    columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))
+    caption = "Correlations of the scores by type: the same type by several measures should go together more than different types."
+    notes = [table.reason] if table.reason else [
+        f"Correlations of one type over two measures: {table.convergent[0]} of {table.convergent[1]} above 0 beyond chance; above those "
+        f"of other types over the same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]}, above those of other "
+        f"types within a measure in {table.over_hetero_trait[0]} of {table.over_hetero_trait[1]} comparisons."
+    ]  # fmt: skip
+    return PaperTable("types", caption, columns, tuple(rows), tuple(notes))
+
+
+def _distinct(found: Comparison) -> PaperTable:
+    rows = tuple((plain(pair), _coefficient(one), plain(one.reason)) for pair, one in found.distinct.items())
+    caption = "Are two types distinct? Heterotrait-monotrait ratio of their correlations; from .85 (.90) on they measure one thing."
+    return PaperTable(
+        "distinct", caption, (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text")), rows
+    )
+
+
+def _growth(found: Comparison) -> PaperTable:
+    rows = []
+    for one in found.growth:
+        grown = [_coefficient(c) for _, c in (*one.items, *one.seeds)]
+        needed = [measured(c.value, digits=0) for _, c in one.needed]
+        rows.append((plain(one.measure), measured(one.length, digits=0), _coefficient(one.now), *grown, *needed))
+    if not rows:
+        return PaperTable("growth", "", (), ())
+    first = found.growth[0]
+    more = [f"+{number(length - first.length, 0)}" for length, _ in first.items]
+    columns = (
+        Column("Measure", "text"), Column("items"), Column("now", "interval"),
+        *(Column(text, "interval", "With further items") for text in more),
+        *(Column(str(k), "interval", "Mean of seeds") for k, _ in first.seeds),
+        *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
+    )  # fmt: skip
+    caption = (
+        f"What more items or seeds would buy: {indicator_name(first.indicator)}, by Spearman and Brown. Intervals: 95%, over "
+        "respondents. Further items as good as those there are."
+    )
+    return PaperTable("growth", caption, columns, tuple(rows))
+
+
+def render(found: Comparison) -> str:
+    """The comparison as one HTML page: no script, no request, the same bytes for the same audits."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = {indicator: indicator_name(indicator) for indicator in found.indicators}
+    told = "; ".join(
+        f"{names[indicator]}: " + ", ".join(f"{label} {number(c.value)}" for label, c in by.items())
+        for indicator, by in found.indicators.items()
+    )
+    return environment.get_template("compare.html").render(
+        found=found,
+        tables=comparison_tables(found),
+        figure=indicators_drawn(found, names),
+        told=told,
+        people=_people(found),
+        effective="" if found.n_effective is None else number(found.n_effective, 1),
+    )

@@ -1,0 +1,344 @@
+"""The tables of a paper on benchmarks: Tables 1 to 5 of the HQM paper (arXiv 2406.17115), reliability, and the judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from hqm.reports.layout import Column, Entry, PaperTable, estimated, measured, plain
+from hqm.reports.names import TASKS
+from hqm.reports.tables import cell, number, short
+
+from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, Estimate, compare_audits
+from hqm.psychometrics import independent_differences
+
+_Z = 1.959963984540054
+_MARKS = (
+    "Bold and underlined: best and second best, marked only where every difference from the rest is more than chance"
+)
+Tagged = tuple[Entry, ...]
+
+
+def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
+    """Every table that these audits have the numbers for, in the paper's order.
+
+    Table 1 (quality of the benchmarks), 2 (yes ratios; one a yes/no benchmark), 3 (length and hallucination; one a
+    captioning benchmark), 4 (types covered), 5 (scores by type; one a benchmark with labels), the reliability table, and
+    the judge asked again. The paper's column "Average" is left out: it averages coefficients of different error sources.
+    """
+    every = [one for audit in audits for one in audit.audits]
+    found = [quality(every)]
+    for one in every:
+        found += [_yes_ratios(one)] if one.task == "yes_no" and one.truth_yes else []
+        found += [_lengths(one)] if one.task == "caption" else []
+    found.append(_types(every))
+    found += [table for one in every if (table := _by_type(one)) is not None]
+    found.append(reliability(every))
+    judged = _judge(every)
+    return (*found, judged) if judged is not None else tuple(found)
+
+
+def protocol(one: BenchmarkAudit) -> str:
+    """What was administered, how it was asked and how it was scored."""
+    reference = Cell.parse(one.reference)
+    asked = {key: sorted({str(r.identity[key]) for r in one.respondents if r.identity.get(key) is not None})
+             for key in ("temperature", "top_p", "max_tokens", "seed")}  # fmt: skip
+    sampling = "".join(f", {key.replace('_', ' ')} {' and '.join(values)}" for key, values in asked.items() if values)
+    parts = [f"{one.title} {one.version}: {len(one.respondents)} models, {one.items:,} items"]
+    parts.append("administered as " + ", ".join(cell(name) for name in one.cells) + sampling)
+    parts.append(f"{one.scoring} scoring" + (f", answers read by {one.parser}" if one.parser else ""))
+    if reference.judge != "rule":
+        parts.append(f"judged by {reference.judge}")
+    return "; ".join(parts)
+
+
+def _estimate(one: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+    return next((e for e in one.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
+
+
+def _captioned(title: str, audits: Iterable[BenchmarkAudit], *more: str) -> str:
+    return " ".join([f"{title}.", *(f"{protocol(one)}." for one in audits), *more])
+
+
+def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
+    try:
+        return compare_audits(audits)
+    except DesignError:  # one measure, or no shared respondents: nothing to compare
+        return None
+
+
+def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
+    """Table 1: reliability with another seed and another wording, agreement with people, and types covered."""
+    indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
+    rows: list[list[Entry]] = []
+    for one in audits:
+        covered = sum(kind["items"] > 0 for kind in one.coverage.values())
+        for metric, about in one.metrics.items():
+            floor = _estimate(one, "test_retest.noise_floor", metric)
+            arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
+            rows.append([
+                plain(one.title), plain(TASKS.get(one.task, one.task)), plain(metric + arrow), measured(one.items, digits=0),
+                measured(len(one.respondents), digits=0), *(estimated(_estimate(one, i, metric)) for i in indicators),
+                estimated(floor), measured(covered, digits=0),
+            ])  # fmt: skip
+    found = _compared(audits)
+    if found is not None:
+        for place, indicator in enumerate(indicators, 5):
+            _mark_measures(rows, place, indicator, found)
+    columns = (
+        Column("Benchmark", "text"), Column("Task", "text"), Column("Metric", "text"), Column("Items"), Column("Models"),
+        Column("Test-retest r", "interval", "Reliability"), Column("Parallel forms r", "interval", "Reliability"),
+        Column("Criterion r", "interval", "Validity"), Column("Noise floor"), Column("Types"),
+    )  # fmt: skip
+    tested = "at least ten shared models, paired resampling of models, Holm" if found else "no models shared: no marks"
+    caption = _captioned("Quality of the benchmarks", audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).")
+    notes = (
+        "There is no column of averages: test-retest and parallel forms answer to different errors, and their mean answers to none.",
+        "Noise floor: the correlation that independent coin flips at each model's own rate would reach.",
+    )
+    return PaperTable("table1", caption, columns, tuple(map(tuple, rows)), notes)
+
+
+def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, found: Comparison) -> None:
+    """Mark the best and second best coefficient of a column where the paired tests set them apart."""
+    labels = [m.label for m in found.measures]
+    known = sorted(
+        (i for i, row in enumerate(rows) if row[place].value is not None), key=lambda i: -(rows[i][place].value or 0)
+    )
+    p = {
+        frozenset((d.one, d.other)): d.adjusted
+        for d in found.differences
+        if (d.indicator, d.length) == (indicator, None)
+    }
+
+    def apart(i: int, others: Sequence[int]) -> bool:
+        return bool(others) and all(p.get(frozenset((labels[i], labels[k])), math.nan) < 0.05 for k in others)
+
+    if len(known) > 1 and apart(known[0], known[1:]):
+        rows[known[0]][place] = replace(rows[known[0]][place], mark="best")
+        if apart(known[1], known[2:]):
+            rows[known[1]][place] = replace(rows[known[1]][place], mark="second")
+
+
+def ranks(one: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
+    """Respondent -> the best and worst rank that tests of the differences leave.
+
+    From the audit's paired tests where it has them; else from the scores' intervals, which is the cautious side.
+    """
+    tested = _estimate(one, "discriminability.separable_pairs", metric)
+    if tested is not None and tested.detail.get("ranks"):
+        return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
+    errors = _errors(one, metric)
+    return _ranked({r.name: r.scores.get(metric) for r in one.respondents}, errors, one.metrics[metric]["better"])
+
+
+def _errors(one: BenchmarkAudit, metric: str) -> dict[str, float]:
+    found = {}
+    for row in one.respondents:
+        low, high = row.intervals.get(metric, (None, None))
+        if low is not None and high is not None:
+            found[row.name] = (high - low) / (2 * _Z)
+    return found
+
+
+def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], better: str) -> dict[str, tuple[int, int]]:
+    known = {name: score for name, score in scores.items() if score is not None and name in errors}
+    # who has no interval could be anywhere, so that nobody's rank is sure
+    if len(known) < 2 or len(known) < sum(score is not None for score in scores.values()) or better == "neither":
+        return {}
+    found = independent_differences(
+        list(known.values()), [errors[name] for name in known], higher_is_better=better != "lower"
+    )
+    return dict(zip(known, found.rank_intervals, strict=True))
+
+
+def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
+    if rank == (1, 1):
+        return replace(entry, mark="best")
+    # the second of two is last, and the last is no second best
+    return replace(entry, mark="second") if rank == (2, 2) and many > 2 else entry
+
+
+def _first_other_form(one: BenchmarkAudit) -> str | None:
+    reference = Cell.parse(one.reference)
+    return next((name for name in one.cells if reference.differing(Cell.parse(name)) == ("form",)), None)
+
+
+def _score_column(one: BenchmarkAudit, metric: str) -> list[Entry]:
+    """Every respondent's score in the reference administration, with interval and mark."""
+    sure, many = ranks(one, metric), len(one.respondents)
+    return [
+        _with_rank(measured(r.scores.get(metric), *r.intervals.get(metric, (None, None))), sure.get(r.name), many)
+        for r in one.respondents
+    ]
+
+
+def _in_order(one: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> list[Tagged]:
+    """Rows best first; those without a score last."""
+    sign = 1 if one.metrics[metric]["better"] == "lower" else -1
+    scores = [r.scores.get(metric) for r in one.respondents]
+    keyed = list(zip(scores, rows, strict=True))
+    return [row for _, row in sorted(keyed, key=lambda pair: math.inf if pair[0] is None else sign * pair[0])]
+
+
+def _yes_ratios(one: BenchmarkAudit) -> PaperTable:
+    """Table 2: does accuracy follow what is seen, or the habit of saying yes or no?"""
+    metric, other, reference = next(iter(one.metrics)), _first_other_form(one), one.reference
+    forms = [(reference, "Original form"), *([(other, f"{cell(other).capitalize()} form")] if other else [])]
+    columns = [Column("Model", "text")]
+    truth = [plain("Ground truth")]
+    for name, group in forms:
+        columns += [
+            Column(metric, "interval" if name == reference else "number", group),
+            Column("yes", "number", group),
+        ]
+        truth += [measured(None), measured(one.truth_yes.get(Cell.parse(name).form))]
+    rows = []
+    for row, score in zip(one.respondents, _score_column(one, metric), strict=True):
+        entries = [plain(short(row.name)), score, measured(row.yes_ratio.get(reference))]
+        if other:
+            entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.yes_ratio.get(other))]
+        rows.append(tuple(entries))
+    caption = _captioned(
+        f"Yes bias on {one.title}", [one], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
+    )  # fmt: skip
+    notes = ("A share of yes far above the ground truth is acquiescence, far below it the habit of saying no.",)
+    return PaperTable(
+        f"table2-{one.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(one, metric, rows)), notes
+    )
+
+
+def _lengths(one: BenchmarkAudit) -> PaperTable:
+    """Table 3: how far another instruction changes the captions' length, and the hallucination with it."""
+    metric, other, reference = next(iter(one.metrics)), _first_other_form(one), one.reference
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(one.metrics[metric]["better"], "")
+    columns = [
+        Column("Model", "text"),
+        Column(metric + arrow, "interval", "Original"),
+        Column("words", "number", "Original"),
+    ]
+    if other:
+        group = cell(other).capitalize()
+        columns += [Column(metric + arrow, "number", group), Column("words", "number", group)]
+    rows = []
+    for row, score in zip(one.respondents, _score_column(one, metric), strict=True):
+        entries = [plain(short(row.name)), score, measured(row.words.get(reference), digits=1)]
+        if other:
+            entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.words.get(other), digits=1)]
+        rows.append(tuple(entries))
+    caption = _captioned(
+        f"Caption length and hallucination under two instructions on {one.title}", [one],
+        "Words: mean length of a caption.", "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
+    )  # fmt: skip
+    return PaperTable(f"table3-{one.benchmark}", caption, tuple(columns), tuple(_in_order(one, metric, rows)))
+
+
+def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
+    """Table 4: items by hallucination type, and whether the release labels them."""
+    columns = (Column("Benchmark", "text"), *(Column(kind, "number") for kind in HALLUCINATION_TYPES))
+    rows = tuple(
+        (plain(one.title), *(_items(one.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES)) for one in audits
+    )
+    notes = (
+        "Items known to be of each type. A dash: none. claimed: the benchmark says that it covers the type, but labels no item.",
+    )
+    return PaperTable("table4", "Coverage of hallucination types, in items.", columns, rows, notes)
+
+
+def _items(kind: Mapping[str, object]) -> Entry:
+    count = kind.get("items")
+    if isinstance(count, int) and count:
+        return measured(count, digits=0)
+    return plain("claimed") if kind.get("claimed") else measured(None)
+
+
+def _by_type(one: BenchmarkAudit) -> PaperTable | None:
+    """Table 5: the leaderboard by hallucination type."""
+    kinds = [kind for kind in one.coverage if any(r.by_type.get(kind) is not None for r in one.respondents)]
+    if len(kinds) < 2:
+        return None
+    metric = next(iter(one.metrics))
+    better, errors, many = one.metrics[metric]["better"], _errors(one, metric), len(one.respondents)
+    columns: list[list[Entry]] = []
+    for kind in kinds:
+        # a part of the items has a larger error than all of them
+        widen = math.sqrt(one.items / max(one.coverage[kind]["items"], 1))
+        scores = {r.name: r.by_type.get(kind) for r in one.respondents}
+        sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
+        columns.append([_with_rank(measured(scores[r.name]), sure.get(r.name), many) for r in one.respondents])
+    columns.append(_score_column(one, metric))
+    rows = [(plain(short(r.name)), *entries) for r, *entries in zip(one.respondents, *columns, strict=True)]
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
+    heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
+    caption = _captioned(
+        f"{metric} by hallucination type on {one.title}", [one], "Overall interval: 95%, over pictures.",
+        f"{_MARKS} (Holm; a type's error is that of the whole, widened by the root of its share of the items).",
+    )  # fmt: skip
+    return PaperTable(
+        f"table5-{one.benchmark}", caption, (*heads, Column("overall", "interval", metric + arrow)),
+        tuple(_in_order(one, metric, rows)),
+    )  # fmt: skip
+
+
+def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
+    """What one run is worth: reliability from the items' noise, at a common length, agreement, errors in score units."""
+    wanted = (
+        ("rho_G", "test_retest.rho_g"), ("at 1,000 items", "test_retest.rho_g_1000"),
+        ("ICC(A,1)", "test_retest.icc_a1"), ("SEM", "test_retest.sem"), ("MDC95", "test_retest.mdc95"),
+        ("ICC(A,1)", "parallel_forms.icc_a1"), ("shift", "parallel_forms.mean_shift"), ("alpha", "consistency.alpha"),
+    )  # fmt: skip
+    groups = ("Test-retest",) * 5 + ("Parallel forms",) * 2 + ("Items",)
+    spans = [w for w, (_, i) in enumerate(wanted) if i.rpartition(".")[2] in ("rho_g", "rho_g_1000", "icc_a1", "alpha")]
+    columns = [Column("Benchmark", "text"), Column("Metric", "text")]
+    columns += [
+        Column(title, "interval" if w in spans else "number", group)
+        for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
+    ]
+    rows = tuple(
+        (plain(one.title), plain(metric), *(estimated(_estimate(one, i, metric)) for _, i in wanted))
+        for one, metric in chain.from_iterable(((one, metric) for metric in one.metrics) for one in audits)
+    )
+    caption = _captioned(
+        "Reliability of the benchmarks", audits,
+        "Intervals: 95%, over models. SEM: standard error of one run; MDC95: the smallest difference between two runs that is not noise.",
+    )  # fmt: skip
+    return _without_empty(PaperTable("reliability", caption, tuple(columns), rows))
+
+
+def _without_empty(table: PaperTable) -> PaperTable:
+    """The table without columns of numbers that nobody measured."""
+    kept = [
+        i for i, column in enumerate(table.columns)
+        if column.kind == "text" or any(row[i].value is not None for row in table.rows)
+    ]  # fmt: skip
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
+
+
+def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
+    """The judge asked again about the same answers: what of the run-to-run noise is the judge's."""
+    wanted = (
+        ("r", "judge_consistency.pearson"), ("ICC(A,1)", "judge_consistency.icc_a1"),
+        ("flips", "judge_consistency.flip_rate"), ("share of the noise", "judge_consistency.judge_share"),
+    )  # fmt: skip
+    rows = []
+    for one in audits:
+        for metric in one.metrics:
+            found = [_estimate(one, indicator, metric) for _, indicator in wanted]
+            if any(e is not None for e in found):
+                judge = Cell.parse(one.reference).judge
+                rows.append((plain(one.title), plain(metric), plain(judge), *map(estimated, found)))
+    if not rows:
+        return None
+    columns = (Column("Benchmark", "text"), Column("Metric", "text"), Column("Judge", "text"),
+               *(Column(title, "interval") for title, _ in wanted))  # fmt: skip
+    judged = [one for one in audits if any(e.indicator.startswith("judge_consistency.") for e in one.estimates)]
+    caption = _captioned("The judge asked again about the same answers", judged, "Intervals: 95%, over models.")
+    return _without_empty(PaperTable("judge", caption, columns, tuple(rows)))
+
+
+def summary_line(tables: Sequence[PaperTable]) -> str:
+    """What was written, for the terminal."""
+    return ", ".join(f"{table.name} ({number(len(table.rows), 0)} rows)" for table in tables)

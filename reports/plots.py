@@ -1,0 +1,187 @@
+"""Figures for papers by name, as SVG or PDF: the same bytes for the same audit."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hqm.reports.figures import facet_pairs, other_score
+from hqm.reports.tables import cell, short
+
+from hqm import Audit, BenchmarkAudit, Comparison, DesignError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ACCENT, _FAINT = "#0b6394", "#8a949e"
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hqm",
+    "pdf.fonttype": 42,
+    "font.family": ["sans-serif"],
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+_METADATA: Mapping[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
+    """A figure as the bytes of a file.
+
+    Parameters
+    ----------
+    audits
+        One panel each benchmark that has what the figure shows.
+    name
+        One of `FIGURES`.
+    kind
+        `svg` or `pdf`.
+
+    Raises
+    ------
+    UsageError
+        There is no such figure or kind.
+    DesignError
+        The audits have nothing of what the figure shows.
+    """
+    if name not in FIGURES:
+        raise UsageError(f"there is no figure {name!r}", remedy=f"The figures are {', '.join(FIGURES)}.")
+    every = [one for audit in audits for one in audit.audits]
+    return _file(lambda figure: FIGURES[name](figure, every), kind)
+
+
+def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
+    if kind not in _METADATA:
+        raise UsageError(f"a figure cannot be written as {kind!r}", remedy="Name a file that ends in .svg or .pdf.")
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_SETTINGS):
+        figure = Figure(layout="constrained")
+        paint(figure)
+        out = io.BytesIO()
+        figure.savefig(out, format=kind, transparent=True, metadata=_METADATA[kind])
+    return out.getvalue()
+
+
+def _panels(figure: Figure, count: int, width: float, height: float, *, across: int = 3) -> list[Axes]:
+    columns = min(count, across)
+    rows = math.ceil(count / columns)
+    figure.set_size_inches(width * columns, height * rows)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    axes = list(grid.ravel())
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    return axes[:count]
+
+
+def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
+    def paint(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
+        shown = [(one, other) for one in every for f, other in facet_pairs(one) if f == facet]
+        if not shown:
+            raise DesignError(
+                f"no audit has administrations that differ in the {facet}", remedy="Administer one, then audit."
+            )
+        for axes, (one, other) in zip(_panels(figure, len(shown), 2.6, 2.6), shown, strict=True):
+            metric = next(iter(one.metrics))
+            pairs = [
+                (r.cells[one.reference].get(metric), other_score(r, metric, other), short(r.name))
+                for r in one.respondents
+            ]
+            points = [(x, y, name) for x, y, name in pairs if x is not None and y is not None]
+            ends = [v for x, y, _ in points for v in (x, y)]
+            if facet != "judge" and ends:
+                axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=_FAINT, linewidth=0.8, zorder=1)
+            for x, y, name in points:
+                axes.plot(x, y, "o", color=_ACCENT, markersize=4, zorder=2)
+                axes.annotate(_shown(name), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=5)
+            axes.set(
+                title=_shown(one.title), xlabel=_shown(f"{metric}, {cell(one.reference)}"), ylabel=_shown(cell(other))
+            )
+
+    return paint
+
+
+def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
+    """Scores with their intervals over pictures, best on top."""
+    shown = [one for one in every if one.respondents]
+    if not shown:
+        raise DesignError("no audit has a respondent")
+    most = max(len(one.respondents) for one in shown)
+    for axes, one in zip(_panels(figure, len(shown), 3.4, 0.6 + 0.19 * most), shown, strict=True):
+        metric = next(iter(one.metrics))
+        sign = 1 if one.metrics[metric]["better"] == "lower" else -1
+        rows = [
+            (s, r.intervals.get(metric), short(r.name))
+            for r in one.respondents
+            if (s := r.scores.get(metric)) is not None
+        ]
+        rows.sort(key=lambda row: -sign * row[0])
+        for y, (score, span, _) in enumerate(rows):
+            if span is not None and span[0] is not None and span[1] is not None:
+                axes.plot([span[0], span[1]], [y, y], color=_FAINT, linewidth=1)
+            axes.plot(score, y, "o", color=_ACCENT, markersize=3.5)
+        axes.set_yticks(range(len(rows)), [_shown(name) for _, _, name in rows])
+        axes.set(title=_shown(one.title), xlabel=_shown(metric))
+
+
+FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
+    "retest_scatter": _scatter("run"),
+    "forms_scatter": _scatter("form"),
+    "criterion_scatter": _scatter("judge"),
+    "leaderboard": _leaderboard,
+}
+"""Figures by name."""
+
+
+def _shown(text: str) -> str:
+    """Words as they are: a dollar would begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def indicators_drawn(found: Comparison, names: Mapping[str, str]) -> str:
+    """Every compared indicator with its interval, as SVG in the page's own colours.
+
+    Parameters
+    ----------
+    names
+        Indicator -> what it is called.
+    """
+    labels = [m.label for m in found.measures]
+
+    def paint(figure: Figure) -> None:
+        panels = _panels(figure, len(found.indicators), 3.0, 0.7 + 0.22 * len(labels))
+        for place, (axes, (indicator, by)) in enumerate(zip(panels, found.indicators.items(), strict=True)):
+            for y, label in enumerate(reversed(labels)):
+                one = by.get(label)
+                if one is None or not math.isfinite(one.value):
+                    continue
+                if math.isfinite(one.low):
+                    axes.plot([one.low, one.high], [y, y], color=_FAINT, linewidth=1)
+                axes.plot(one.value, y, "o", color=_ACCENT, markersize=4)
+            first = place % 3 == 0
+            axes.set_yticks(range(len(labels)), [_shown(label) if first else "" for label in reversed(labels)])
+            axes.set(title=_shown(names.get(indicator, indicator)), ylim=(-0.6, len(labels) - 0.4))
+
+    if not found.indicators:
+        return ""
+    return _themed(_file(paint, "svg").decode("utf-8"))
+
+
+def _themed(svg: str) -> str:
+    """The drawing alone, in the page's colours, scaling with its box."""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = svg.replace(_ACCENT, "var(--accent)").replace(_FAINT, "var(--faint)").replace("#000000", "currentColor")
+    for side in ("width", "height"):
+        svg = re.sub(rf'(<svg [^>]*?) {side}="[^"]*"', r"\1", svg, count=1)
+    return svg.replace('style="font', 'fill="currentColor" style="font')

@@ -1,0 +1,143 @@
+"""All statistics of an audit against the same coefficients from general libraries, in one run.
+
+    python tests/perf/audit_statistics.py [items]
+
+Twenty respondents, four administrations (three runs and the flipped form), AMBER's 14,216 yes/no items unless told
+otherwise. HQM computes every estimate of the catalogue that needs no judge, for accuracy and F1. The alternative computes
+only a handful (Pearson, Spearman, tau-b, ICC, alpha, item agreement and kappa, item-rest correlations) from a long table,
+as a script with pandas, pingouin and scipy does. Prints seconds, the ratio, the peak memory, and how HQM's time grows for
+1, 4 and 16 times the items.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+from hqm.indicators import Protocol, compare
+from hqm.indicators.compare import compare_runs
+from hqm.indicators.single import describe
+from hqm.metrics import YES_NO
+from hqm.scores import ScoreMatrix
+from hqm.types import Cell, Estimate, Form, Item
+
+RESPONDENTS = 20
+
+
+def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
+    """Three runs and a flipped form."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=n).astype(bool)
+    words = [f"w{k}" for k in range(400)]
+    items = [
+        Item(f"q{i}", f"Is there a {words[rng.integers(400)]} by the {words[rng.integers(400)]}?", "yes_no",
+             "yes" if t else "no", f"{i // 6}.png", ("existence", "attribute", "relation")[i % 3], cluster=f"{i // 6}.png")
+        for i, t in enumerate(truth)
+    ]  # fmt: skip
+    turned = [
+        Item(a.id, "no " + a.prompt, "yes_no", "no" if t else "yes", a.image, a.type, cluster=a.cluster)
+        for a, t in zip(items, truth, strict=True)
+    ]
+    chance = 1 / (1 + np.exp(-(rng.normal(0, 1, (RESPONDENTS, 1)) + rng.normal(0, 1.5, (1, n)) + 1)))
+    subsets = {kind: np.array([a.type == kind for a in items]) for kind in ("existence", "attribute", "relation")}
+    found = []
+    for cell, of, right_is_yes in (
+        *((Cell(run=k), items, truth) for k in range(3)),
+        (Cell(form="parallel"), turned, ~truth),
+    ):
+        right = (rng.random(chance.shape) < chance).astype(float)
+        yes = np.where(right_is_yes, right, 1 - right)
+        tallies = {
+            "tp": yes * right_is_yes,
+            "fp": yes * ~right_is_yes,
+            "tn": (1 - yes) * ~right_is_yes,
+            "fn": (1 - yes) * right_is_yes,
+        }
+        names = tuple(f"model{k}" for k in range(RESPONDENTS))
+        found.append(
+            ScoreMatrix(
+                cell,
+                names,
+                tuple(of),
+                right,
+                tallies,
+                np.zeros(right.shape, np.uint8),
+                np.ones(right.shape),
+                subsets,
+                str(cell),
+            )
+        )
+    return found
+
+
+def everything(matrices: list[ScoreMatrix]) -> list[Estimate]:
+    """Every estimate of accuracy and F1."""
+    *runs, form = matrices
+    protocol, found = Protocol("made@1", "b2:0", "official"), []
+    whole = Form("original", runs[0].items)
+    for metric in (YES_NO[0], YES_NO[3]):
+        found += compare_runs(runs, metric, protocol)
+        for other in runs[1:]:
+            found += compare("run", runs[0], other, metric, protocol, runs=runs)
+        found += compare("form", runs[0], form, metric, protocol, runs=runs)
+        kin = list(runs[0].respondents)
+        found += describe(runs[0], metric, protocol, whole, ("existence",), leading=metric is YES_NO[0], families=kin)
+    return found
+
+
+def a_handful(matrices: list[ScoreMatrix]) -> int:
+    """A few coefficients from a long table, by general libraries; how many numbers."""
+    import pandas as pd
+    import pingouin
+    from scipy import stats
+    from sklearn.metrics import cohen_kappa_score
+
+    first, *others = matrices
+    count = 0
+    for other in others:
+        x, y = np.mean(first.values, axis=1), np.mean(other.values, axis=1)
+        long = pd.DataFrame(
+            {"model": np.tile(np.arange(RESPONDENTS), 2), "run": np.repeat([0, 1], RESPONDENTS), "score": np.r_[x, y]}
+        )
+        pingouin.intraclass_corr(long, "model", "run", "score")
+        for of in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
+            of(x, y)
+        for a, b in zip(first.values, other.values, strict=True):
+            cohen_kappa_score(a, b)
+        count += 4 + RESPONDENTS
+    table = pd.DataFrame(first.values)
+    pingouin.cronbach_alpha(table)
+    total = table.sum(axis=1)
+    count += 1 + int(table.apply(lambda item: item.corr(total - item)).notna().sum())
+    return count
+
+
+def main() -> None:
+    """Print the comparison."""
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 14_216
+    everything(made(200))  # imports
+    matrices = made(n)
+    began = time.perf_counter()
+    found = everything(matrices)
+    ours = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    began = time.perf_counter()
+    handful = a_handful(matrices)
+    theirs = time.perf_counter() - began
+    print(f"{RESPONDENTS} respondents x {n:,} items x 4 administrations")
+    print(f"HQM: {len(found)} estimates of two metrics in {ours:.1f} s, peak {peak:,.0f} MiB")
+    print(f"pandas, pingouin, scipy, scikit-learn: {handful:,} numbers of one metric in {theirs:.1f} s")
+    print(f"ratio {theirs / ours:.2f}")
+    base = max(n // 16, 100)
+    for factor in (1, 4, 16):
+        matrices = made(base * factor)
+        began = time.perf_counter()
+        everything(matrices)
+        print(f"{base * factor:>8,} items: {time.perf_counter() - began:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+"""Comparisons whose truth is known: simulated respondents, and one store read in several ways."""
+
+import json
+import math
+import random
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hqm.reports.compare import comparison_tables, render
+from hqm.reports.latex import latex
+from scipy import stats
+
+import hqm
+from hqm import Audit, BenchmarkAudit, Comparison, DesignError, Measure, Store, UsageError, compare_audits
+from hqm.cli import main
+from hqm.comparison.ranks import agreements, closer, separations
+from hqm.comparison.readings import read_again
+from hqm.psychometrics import icc, reliability_difference, signal_detection, weighted_reliability
+from hqm.session import Wishes
+from tests.conftest import administered, recorded
+from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
+
+Array = np.ndarray
+
+
+def draws(
+    rng: np.random.Generator, n: int, reliabilities: tuple[float, float], common: float = 0.8
+) -> tuple[Array, Array]:
+    """Two measures of correlated traits, each in two administrations of the given reliability."""
+    trait = rng.uniform(-1.7, 1.7, n)
+    other = common * trait + math.sqrt(1 - common**2) * rng.uniform(-1.7, 1.7, n)
+    found = []
+    for x, rho in zip((trait, other), reliabilities, strict=True):
+        found.append(x + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n)))
+    return found[0], found[1]
+
+
+# --- the statistics ---
+
+
+def test_weighted_reliabilities_are_those_of_the_repeated_respondents() -> None:
+    rng = np.random.default_rng(0)
+    scores, noise = rng.normal(size=(2, 12)) + rng.normal(size=12), rng.uniform(0.1, 0.3, 12)
+    weights = rng.multinomial(12, np.full(12, 1 / 12), size=20)
+    for row, r, a, g in zip(
+        weights,
+        weighted_reliability(weights, scores),
+        weighted_reliability(weights, scores, "icc_a1"),
+        weighted_reliability(weights, scores, "rho_g", noise),
+        strict=True,
+    ):
+        index = np.repeat(np.arange(12), row)
+        x = scores[:, index]
+        assert r == pytest.approx(stats.pearsonr(x[0], x[1]).statistic)
+        assert a == pytest.approx(icc(x.T).a1.value)
+        assert g == pytest.approx(1 - noise[index].mean() / x.var(axis=1, ddof=1).mean())
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])
+def test_the_test_holds_its_size_and_the_interval_its_cover(statistic: str) -> None:
+    """Under equality about 5% of 400 comparisons reject (binomial limits of 99.9%: 2 to 9%)."""
+    rng = np.random.default_rng(1)
+    rejected = 0
+    for _ in range(400):
+        one, other = draws(rng, 20, (0.9, 0.9))
+        noise = tuple((x[0] - x[1]) ** 2 / 2 for x in (one, other)) if statistic == "rho_g" else None
+        found = reliability_difference(one, other, rng, statistic=statistic, noise=noise, replicates=300)  # type: ignore[arg-type]
+        rejected += found.p < 0.05
+        assert (found.p < 0.05) == (found.low > 0 or found.high < 0), "interval and test agree"
+    assert 0.02 <= rejected / 400 <= 0.09
+
+
+def test_a_planted_difference_is_found() -> None:
+    rng = np.random.default_rng(2)
+    found = [reliability_difference(*draws(rng, 20, (0.97, 0.85), 0.9), rng, replicates=300) for _ in range(100)]
+    assert np.mean([f.p < 0.05 for f in found]) > 0.6
+    assert np.mean([f.difference for f in found]) == pytest.approx(0.97 - 0.85, abs=0.02)
+
+
+def test_a_longer_test_is_no_better_at_one_length() -> None:
+    """The same quality of items in two lengths: different as they are, alike at the common length."""
+    rng = np.random.default_rng(3)
+    own, common = [], []
+    for _ in range(200):
+        one, other = draws(rng, 20, (1 / (1 + 0.05), 1 / (1 + 0.5)), 0.9)
+        own.append(reliability_difference(one, other, rng, replicates=300).p < 0.05)
+        common.append(reliability_difference(one, other, rng, factors=(0.1, 1.0), replicates=300).p < 0.05)
+    assert np.mean(own) > 0.9
+    assert np.mean(common) < 0.1
+
+
+def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
+    rng = np.random.default_rng(4)
+    one, other = draws(rng, 12, (0.95, 0.8))
+    twice = [np.repeat(x, 2, axis=1) for x in (one, other)]
+    kin = [str(i // 2) for i in range(24)]
+    alone = reliability_difference(*twice, np.random.default_rng(0))
+    together = reliability_difference(*twice, np.random.default_rng(0), families=kin)
+    single = reliability_difference(one, other, np.random.default_rng(0))
+    assert together.p == pytest.approx(single.p, rel=0.1)
+    assert alone.p < together.p
+    assert "families" in together.method
+    few = reliability_difference(
+        *twice, np.random.default_rng(0), families=[str(i // 4) for i in range(24)], n_effective=12.0
+    )
+    assert few.high - few.low > 1.2 * (alone.high - alone.low)
+    assert "n_eff 12" in few.method
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    rng = np.random.default_rng(5)
+    one, other = draws(rng, 9, (0.9, 0.9))
+    few = reliability_difference(one, other, rng)
+    assert math.isfinite(few.difference)
+    assert math.isnan(few.p)
+    assert "needs 10 respondents" in few.reason
+    one, other = draws(rng, 20, (0.9, 0.9))
+    assert reliability_difference(np.stack([one[0], one[0]]), other, rng).status == "degenerate"
+    assert reliability_difference(np.zeros((2, 20)), other, rng).status == "degenerate"
+    assert reliability_difference(one[:, :2], other[:, :2], rng).status == "insufficient"
+
+
+def test_d_prime_is_that_of_signal_detection() -> None:
+    metric = next(m for m in hqm.YES_NO if m.name == "d_prime")
+    sums = {
+        "tp": np.array([20.0, 0, 5]),
+        "fn": np.array([5.0, 9, 0]),
+        "fp": np.array([10.0, 0, 0]),
+        "tn": np.array([15.0, 7, 0]),
+    }
+    found = metric(sums)
+    assert found[0] == pytest.approx(signal_detection(20, 5, 10, 15).d_prime.value)
+    assert found[1] == pytest.approx(stats.norm.ppf(0.5 / 10) - stats.norm.ppf(0.5 / 8))
+    assert math.isnan(found[2]), "no question's answer is no"
+
+
+# --- measures with a known truth ---
+
+
+def measure(
+    label: str, scores: Array, second: Array | None = None, *, better: str = "higher", **more: object
+) -> Measure:
+    names = [f"m{i}" for i in range(len(scores))]
+    settings: dict[str, object] = {
+        "benchmark": label, "title": label, "metric": "accuracy", "items": 100, "answers": label,
+        "intervals": {}, "noise": {}, "by_type": {}, "words": {"metric": label}, **more,
+    }  # fmt: skip
+    pairs = {} if second is None else {"test_retest": dict(zip(names, second.tolist(), strict=True))}
+    given = dict(zip(names, scores.tolist(), strict=True))
+    return Measure(label=label, scores=given, pairs=pairs, better=better, **settings)  # type: ignore[arg-type]
+
+
+def test_agreement_turns_scores_and_counts_the_best() -> None:
+    good = np.arange(12.0)
+    names = [f"m{i}" for i in range(12)]
+    (found,) = agreements([measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0)
+    assert found.pearson.value == pytest.approx(1)
+    assert found.subsets.all is not None
+    assert (found.subsets.all.top_k, found.subsets.all.chance) == (3, 9 / 12)
+
+
+def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.normal(size=60)
+    near, far = truth + 0.3 * rng.normal(size=60), truth + 2 * rng.normal(size=60)
+    names = [f"m{i}" for i in range(60)]
+    found = closer([measure("truth", truth), measure("near", near), measure("far", far)], names)
+    one = next(c for c in found if c.criterion == "truth")
+    assert (one.one, one.other) == ("near", "far")
+    assert one.found.difference > 0.2
+    assert one.found.p < 0.001
+    same = [measure("truth", truth), measure("near", near, answers="truth"), measure("far", far)]
+    assert not [c for c in closer(same, names) if c.criterion == "truth"], "its own answers are no independent judge"
+
+
+def test_separations_against_brute_force() -> None:
+    scores = {"a": np.array([0.9, 0.7, 0.5]), "b": np.array([0.5, 0.52, 0.9])}
+    names = ["m0", "m1", "m2"]
+    spans = {k: {n: (s - 0.05, s + 0.05) for n, s in zip(names, v.tolist(), strict=True)} for k, v in scores.items()}
+    (found,) = separations([measure(k, v, intervals=spans[k]) for k, v in scores.items()], names)
+    assert (found.pairs, found.both, found.neither) == (3, 2, 0)
+    assert found.opposed == (("m0", "m2"), ("m1", "m2"))
+    assert found.only_one == (("m0", "m1"),)
+    assert found.only_other == ()
+
+
+# --- through a store ---
+
+
+def quiz(make: Callable[..., Path], name: str, items: int, **card: object) -> hqm.Benchmark:
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a {name} {i} in the image?", "target": "yes" if i % 2 else "no",
+         "image": f"{i}.png", "type": ("existence", "ocr")[i // 2 % 2]}
+        for i in range(items)
+    ]  # fmt: skip
+    card = {"name": name, "title": name.title(), "types": ["existence", "ocr"], "labelled": True, **card}
+    return hqm.load(str(make(rows, **card)))
+
+
+FAMILIES = ["apple", "birch", "cedar", "dill", "elm", "fig", "grape", "hazel", "iris", "juniper", "kale", "lime", "maple", "nettle",
+            "oak", "pine"]  # fmt: skip
+
+
+@pytest.fixture
+def two(make_benchmark: Callable[..., Path], store: Store) -> tuple[list[hqm.Benchmark], list[BenchmarkAudit]]:
+    """The same sixteen abilities measured with 400 and with 40 coin flips, two runs each."""
+    rng = random.Random(0)
+    benchmarks = [quiz(make_benchmark, "long", 400), quiz(make_benchmark, "short", 40)]
+    audits = []
+    for benchmark in benchmarks:
+        people = [
+            recorded(name, {
+                ("original", run): {
+                    item.id: str(item.target) if rng.random() < 0.5 + 0.03 * k else {"yes": "no", "no": "yes"}[item.target]
+                    for item in benchmark.original.items
+                }
+                for run in (0, 1)
+            })
+            for k, name in enumerate(FAMILIES)
+        ]  # fmt: skip
+        desk, stored = administered(store, benchmark, people)
+        audits.append(hqm.audit(benchmark, desk, stored))
+    return benchmarks, audits
+
+
+def truth(items: int) -> float:
+    """The reliability of a mean of coin flips at these rates."""
+    p = 0.5 + 0.03 * np.arange(16)
+    return float(p.var(ddof=1) / (p.var(ddof=1) + (p * (1 - p)).mean() / items))
+
+
+def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
+    found = compare_audits(two[1])
+    assert [m.label for m in found.measures] == ["Long", "Short"]
+    assert len(found.respondents) == 16
+    assert found.length == 40
+    by = found.indicators["test_retest.rho_g"]
+    assert by["Long"].value == pytest.approx(truth(400), abs=0.02)
+    assert by["Short"].value == pytest.approx(truth(40), abs=0.12)
+    own, common = (
+        next(d for d in found.differences if d.indicator == "test_retest.rho_g" and d.length == at) for at in (None, 40)
+    )
+    assert own.adjusted < 0.05, "a test of 400 items repeats better than one of 40"
+    assert common.adjusted > 0.05, "item for item they are equally good"
+    assert common.found.one == pytest.approx(truth(40), abs=0.15)
+    (agreement,) = found.agreements
+    assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
+    assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
+    (apart,) = found.separations
+    assert len(apart.only_one) > 10 * len(apart.only_other), "the long one tells more respondents apart"
+    short = next(g for g in found.growth if g.measure == "Short")
+    assert dict(short.items)[540].value == pytest.approx(truth(540), abs=0.03)
+    assert dict(short.seeds)[2].value == pytest.approx(2 * short.now.value / (1 + short.now.value))
+    assert any("LENGTH_CONFOUND" in note for note in found.notes)
+
+
+def test_readings_of_one_store_ask_nothing(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "long")
+    with Store(tmp_path / "store.sqlite", readonly=True) as store:
+        audits = read_again([folder], store, Wishes(), metrics=("accuracy", "f1", "d_prime"))
+    found = compare_audits(audits)
+    assert [m.label for m in found.measures] == ["accuracy", "f1", "d_prime"]
+    before = two[1][0].estimate("test_retest.pearson", "accuracy")
+    again = found.measures[0].estimate("test_retest.pearson")
+    assert again == before, "the same answers give the same estimate, signature and all"
+    assert found.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(before.value)
+    assert all(math.isnan(a.corrected) for a in found.agreements), "shared noise cannot be taken out"
+    assert found.closer == ()
+    with Store(tmp_path / "store.sqlite", readonly=True) as store, pytest.raises(UsageError, match="no metric 'bleu'"):
+        read_again([folder], store, Wishes(), metrics=("bleu",))
+
+
+def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_path: Path) -> None:
+    """Every other respondent says "Hard to say." for no: one reader takes that for yes, the other for no answer."""
+    rng = random.Random(1)
+    benchmark = quiz(make_benchmark, "wordy", 60)
+    people = []
+    for k, name in enumerate(FAMILIES):
+        wrong = {"yes": "no", "no": "yes"}
+        sheet = {
+            ("original", run): {
+                i.id: str(i.target if rng.random() < 0.5 + 0.03 * k else wrong[i.target]).replace("no", "Hard to say." if k % 2 else "no")
+                for i in benchmark.original.items
+            }
+            for run in (0, 1)
+        }  # fmt: skip
+        people.append(recorded(name, sheet))
+    path = tmp_path / "words.sqlite"
+    with Store(path) as store:
+        administered(store, benchmark, people)
+    with Store(path, readonly=True) as store:
+        audits = read_again([str(tmp_path / "wordy")], store, Wishes(), parsers=("pope", "strict"))
+    found = compare_audits(audits)
+    assert [m.label for m in found.measures] == ["parser pope", "parser strict"]
+    lenient, strict = found.measures
+    changed = [n for n in found.respondents if lenient.scores[n] != strict.scores[n]]
+    assert set(changed) == {f"recorded/{name}" for name in FAMILIES[1::2]}
+
+
+def test_only_shared_respondents_are_compared(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
+    one, other = two[1]
+    fewer = replace(other, respondents=other.respondents[:12])
+    found = compare_audits([one, fewer])
+    assert len(found.respondents) == 12
+    assert any("Long 4" in note for note in found.notes)
+    with pytest.raises(DesignError, match="share 2 respondents"):
+        compare_audits([one, replace(other, respondents=other.respondents[:2])])
+    with pytest.raises(DesignError, match="needs two measures"):
+        compare_audits([one])
+
+
+def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
+) -> None:
+    pair = compare_audits(two[1])
+    third = replace(two[1][1], benchmark="third", title="Third")
+    three = compare_audits([*two[1], third])
+    assert pair.indicators["test_retest.rho_g"]["Long"] == three.indicators["test_retest.rho_g"]["Long"]
+    assert pair.differences[0].found == three.differences[0].found
+    assert pair.to_json() == compare_audits(two[1]).to_json()
+    json.loads(pair.to_json())
+
+
+def hostile(audits: list[BenchmarkAudit]) -> Comparison:
+    people = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents)
+    others = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[1].respondents)
+    return compare_audits(
+        [replace(audits[0], title=f"A {HOSTILE}", respondents=people), replace(audits[1], respondents=others)],
+        command=f"hqm compare {HOSTILE}",
+    )
+
+
+def test_the_page_is_self_contained_and_escaped(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
+    found = hostile(two[1])
+    page = render(found)
+    assert page == render(hostile(two[1]))
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", ""), "namespaces are no requests"
+    assert 'lang="en"' in page
+    assert "prefers-color-scheme: dark" in page
+    for table in comparison_tables(found):
+        assert f'id="{table.name}"' in page
+
+
+@needs_pdflatex
+def test_the_comparison_compiles(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path) -> None:
+    folder = tmp_path / "latex"
+    folder.mkdir()
+    shown = compiled(latex(comparison_tables(hostile(two[1]))), folder)
+    if shutil.which("pdftotext"):
+        assert "Test-retest" in shown
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
+
+
+def test_the_command(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    paths = []
+    for one in two[1]:
+        paths.append(tmp_path / f"{one.benchmark}.json")
+        paths[-1].write_text(Audit((one,)).to_json(), encoding="utf-8")
+    for suffix in (".html", ".tex", ".csv", ".md", ".json"):
+        assert run(monkeypatch, "compare", *paths, "--to", tmp_path / f"c{suffix}") == 0
+        assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")
+    out = capsys.readouterr().out
+    assert "differences are more than chance" in out
+    store = tmp_path / "store.sqlite"
+    before = store.read_bytes()
+    assert run(monkeypatch, "compare", tmp_path / "long", "--store", store, "--metric", "accuracy", "--metric", "f1",
+               "--to", tmp_path / "m.json") == 0  # fmt: skip
+    assert [m["label"] for m in json.loads((tmp_path / "m.json").read_text())["measures"]] == ["accuracy", "f1"]
+    assert store.read_bytes() == before
+    assert run(monkeypatch, "compare", *paths, "--parser", "strict") == 2
+    assert "needs the answers" in capsys.readouterr().err
+    assert run(monkeypatch, "compare", "long", "--store", tmp_path / "none.sqlite") == 2

@@ -1,0 +1,409 @@
+"""Every flag has one case where it is raised and one where it must not be; planted effects are found."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from hqm.families import families_of
+from hqm.indicators import Protocol, compare
+from hqm.indicators.case import case
+from hqm.indicators.compare import compare_runs
+from hqm.indicators.flags import FLAGS, length_confound, warn
+from hqm.indicators.single import describe
+from hqm.judging import FAITHFUL
+from hqm.metrics import YES_NO, Metric, mean_of, yes_no_tally
+from hqm.psychometrics import family_dependence
+from hqm.scores import ScoreMatrix
+from hqm.types import STATES, Cell, Estimate, Form, Item
+
+ACCURACY = YES_NO[0]
+PROTOCOL = Protocol("made@1", "b2:0", "official(strict)")
+MADE = np.ndarray
+
+
+def items(n: int, flipped: bool = False, task: str = "yes_no", seed: int = 0) -> tuple[Item, ...]:
+    """Questions whose words, places and ids say nothing of their answers."""
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(n) % 2)
+    words = [f"w{k}" for k in range(40)]
+    return tuple(
+        Item(
+            f"q{rng.integers(1 << 40):x}{i}", f"Is there a {words[rng.integers(40)]} near the {words[rng.integers(40)]} in the image?",
+            task, ("yes" if (truth[i] == 1) != flipped else "no"), f"{i}.png", ("existence", "attribute")[int(rng.integers(2))],  # type: ignore[arg-type]
+        )
+        for i in range(n)
+    )  # fmt: skip
+
+
+def matrix(
+    right: MADE,
+    cell: Cell | None = None,
+    of: Sequence[Item] | None = None,
+    names: Sequence[str] | None = None,
+    unscored: MADE | None = None,
+) -> ScoreMatrix:
+    """A score matrix of yes/no answers from who was right."""
+    m, n = right.shape
+    of = tuple(of or items(n))
+    truth = np.array([item.target == "yes" for item in of])
+    said = np.where(truth, right, 1 - right).astype(bool)
+    keys = yes_no_tally("yes", "no")
+    tallies = {
+        "tp": (said & truth), "fp": (said & ~truth), "tn": (~said & ~truth), "fn": (~said & truth),
+    }  # fmt: skip
+    assert set(tallies) == set(keys)
+    unread = np.zeros(right.shape, dtype=bool) if unscored is None else unscored
+    values = np.where(unread, np.nan, right.astype(float))
+    scored = {key: np.where(unread, 0.0, v.astype(float)) for key, v in tallies.items()}
+    states = np.where(unread, STATES.index("unparsed"), STATES.index("ok")).astype(np.uint8)
+    names = tuple(names or [f"{chr(97 + k // 26)}{chr(97 + k % 26)}-model" for k in range(m)])
+    kinds = {kind: np.array([item.type == kind for item in of]) for kind in ("existence", "attribute")}
+    return ScoreMatrix(
+        cell or Cell(), names, of, values, scored, states, np.full(right.shape, 1.0), kinds, f"{right.sum()}{cell}"
+    )
+
+
+def answers(rates: Sequence[float] | MADE, n: int, rng: np.random.Generator) -> MADE:
+    return (rng.random((len(rates), n)) < np.asarray(rates)[:, None]).astype(float)
+
+
+def stable(rates: MADE, n: int, seed: int, spread: float = 2.5) -> tuple[MADE, MADE]:
+    """Two runs of respondents whose answers to an item mostly repeat: probabilities near 0 and 1."""
+    rng = np.random.default_rng(seed)
+    logit = (
+        np.log(rates / (1 - rates))[:, None] * spread + rng.normal(0, 4, (1, n)) + rng.normal(0, 1.5, (len(rates), n))
+    )
+    p = 1 / (1 + np.exp(-logit))
+    return tuple((rng.random(p.shape) < p).astype(float) for _ in range(2))  # type: ignore[return-value]
+
+
+GOOD = np.linspace(0.35, 0.75, 24)
+
+
+def raised(
+    estimates: Sequence[Estimate], first: ScoreMatrix, kin: Sequence[str] | None = None, metric: Metric = ACCURACY
+) -> set[str]:
+    family = family_dependence(first.score(metric), kin or list(first.respondents))
+    alone = case("", "", (first,), metric, PROTOCOL)
+    found = list(warn(alone, estimates, family))
+    for warned in found:
+        assert warned.flag in FLAGS
+        assert len(warned.sentence) > 15
+        assert warned.to_dict()["what_to_do"]
+    return {warned.flag for warned in found}
+
+
+def runs(x: MADE, y: MADE, **settings: object) -> tuple[list[Estimate], ScoreMatrix]:
+    first, second = matrix(x), matrix(y, Cell(run=1))
+    found = compare_runs([first, second], ACCURACY, PROTOCOL, **settings)
+    return [*found, *compare("run", first, second, ACCURACY, PROTOCOL, **settings)], first
+
+
+def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
+    n = x.shape[1]
+    first = matrix(x, of=items(n))
+    turned = tuple(
+        Item(a.id, a.prompt.replace("a ", "no ", 1), a.task, "no" if a.target == "yes" else "yes", a.image, a.type)
+        for a in first.items
+    )
+    other = matrix(y, Cell(form="parallel"), of=turned)
+    return compare("form", first, other, ACCURACY, PROTOCOL), first
+
+
+def test_a_good_benchmark_raises_nothing() -> None:
+    estimates, first = runs(*stable(GOOD, 1500, 1))
+    described = list(describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence", "attribute")))
+    assert raised([*estimates, *described], first) <= {
+        "REDUNDANT", "CHANCE", "NEGATIVE_COMPONENT", "RANGE_INFLATED", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS",
+    }  # fmt: skip
+
+
+def test_few_models() -> None:
+    estimates, first = runs(*stable(GOOD[::3], 400, 2))
+    assert "FEW_MODELS" in raised(estimates, first)
+    estimates, first = runs(*stable(GOOD, 400, 2))
+    assert "FEW_MODELS" not in raised(estimates, first)
+
+
+def test_family_dependence() -> None:
+    rates = np.repeat(np.linspace(0.3, 0.8, 8), 3)
+    _, first = runs(*stable(rates, 800, 3))
+    kin = [f"family{k // 3}" for k in range(24)]
+    assert "FAMILY_DEPENDENCE" in raised([], first, kin)
+    rng = np.random.default_rng(0)
+    assert "FAMILY_DEPENDENCE" not in raised([], first, list(rng.permutation(kin)))
+
+
+def test_dominant_model() -> None:
+    rng = np.random.default_rng(4)
+    rates = np.r_[np.full(11, 0.70), 0.05]
+    estimates, first = runs(answers(rates, 300, rng), answers(rates, 300, rng))
+    assert "DOMINANT_MODEL" in raised(estimates, first)
+    estimates, first = runs(*stable(GOOD, 800, 4))
+    assert "DOMINANT_MODEL" not in raised(estimates, first)
+
+
+def test_range_inflated() -> None:
+    _, first = runs(*stable(np.r_[np.linspace(0.05, 0.3, 12), np.linspace(0.6, 0.64, 12)], 800, 5))
+    assert "RANGE_INFLATED" in raised([], first)
+    _, first = runs(
+        *stable(np.r_[np.full(8, 0.35), np.full(8, 0.5), np.full(8, 0.7)] + np.linspace(0, 0.02, 24), 800, 5)
+    )
+    rates = np.r_[np.full(12, 0.5) + np.linspace(0, 0.01, 12), np.linspace(0.5, 0.75, 12)]
+    _, first = runs(*stable(rates, 800, 5))
+    assert "RANGE_INFLATED" not in raised([], first)
+
+
+def test_noise_floor() -> None:
+    rng = np.random.default_rng(6)
+    estimates, first = runs(answers(GOOD, 600, rng), answers(GOOD, 600, rng))
+    assert "NOISE_FLOOR" in raised(estimates, first), "coin flips are called coin flips"
+    estimates, first = runs(*stable(GOOD, 600, 6))
+    assert "NOISE_FLOOR" not in raised(estimates, first)
+
+
+def test_mean_shift() -> None:
+    x, y = stable(GOOD, 1000, 7)
+    worse = y * (np.random.default_rng(7).random(y.shape) > 0.15)
+    estimates, first = forms(x, worse)
+    assert "MEAN_SHIFT" in raised(estimates, first)
+    estimates, first = forms(x, y)
+    assert "MEAN_SHIFT" not in raised(estimates, first)
+
+
+def test_drift() -> None:
+    rng = np.random.default_rng(8)
+    x, y = stable(GOOD, 1500, 8)
+    moved = y.copy()
+    for k, share in enumerate(rng.uniform(-0.2, 0.2, len(y))):
+        hit = rng.random(y.shape[1]) < abs(share)
+        moved[k, hit] = float(share > 0)
+    estimates, first = runs(x, moved)
+    assert "DRIFT" in raised(estimates, first)
+    estimates, first = runs(x, y)
+    assert "DRIFT" not in raised(estimates, first)
+
+
+def test_deterministic() -> None:
+    x, y = stable(GOOD, 300, 9)
+    estimates, first = runs(x, x, deterministic=True)
+    assert "DETERMINISTIC" in raised(estimates, first)
+    assert next(e for e in estimates if e.indicator == "test_retest.pearson").status == "not_informative"
+    estimates, first = runs(x, y)
+    assert "DETERMINISTIC" not in raised(estimates, first)
+
+
+def test_non_parallel() -> None:
+    x, y = stable(GOOD, 800, 10)
+    deaf = x.copy()
+    deaf[:3] = 1 - deaf[:3]  # three respondents answer the negated question as if it were not
+    deaf[3:] = y[3:]
+    estimates, first = forms(np.maximum(x, x), deaf)
+    estimates_high, first_high = forms(*stable(np.linspace(0.7, 0.9, 24), 800, 10))
+    assert "NON_PARALLEL" in raised(estimates, first)
+    assert "NON_PARALLEL" not in raised(estimates_high, first_high)
+
+
+@pytest.mark.parametrize(
+    ("flag", "rates"), [("CEILING", np.linspace(0.97, 0.999, 24)), ("FLOOR", np.linspace(0.001, 0.03, 24))]
+)
+def test_ceiling_and_floor(flag: str, rates: MADE) -> None:
+    rng = np.random.default_rng(11)
+    assert flag in raised([], matrix(answers(rates, 200, rng)))
+    assert flag not in raised([], matrix(answers(GOOD, 200, rng)))
+
+
+def test_chance() -> None:
+    rng = np.random.default_rng(12)
+
+    def described(rates: MADE) -> set[str]:
+        first = matrix(answers(rates, 400, rng))
+        return raised(list(describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))), first)
+
+    assert "CHANCE" in described(np.linspace(0.3, 0.9, 20))
+    assert "CHANCE" not in described(np.linspace(0.7, 0.95, 20))
+
+
+def people(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
+    """People's labels on the first so many items, as `labels_matrix` makes them."""
+    n = judged
+    tallies = {"faithful": labels[:, :n].astype(float), "n": np.ones((len(labels), n))}
+    shape = (len(labels), n)
+    return ScoreMatrix(
+        Cell(judge="human"), first.respondents, first.items[:n], labels[:, :n].astype(float), tallies,
+        np.zeros(shape, np.uint8), np.full(shape, np.nan), {}, "people",
+    )  # fmt: skip
+
+
+def criterion(
+    rates: MADE, n: int, judged: int, seed: int, error: float = 0.1
+) -> tuple[dict[str, Estimate], ScoreMatrix]:
+    rng = np.random.default_rng(seed)
+    truth = answers(rates, n, rng)
+    noisy = np.where(rng.random(truth.shape) < error, 1 - truth, truth)
+    first = matrix(noisy)
+    found = compare("judge", first, people(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+    return {e.indicator: e for e in found}, first
+
+
+def test_attenuation() -> None:
+    short, first = criterion(np.linspace(0.4, 0.8, 24), 2000, 60, 13)
+    assert "ATTENUATION" in raised(list(short.values()), first)
+    long, first = criterion(np.linspace(0.2, 0.95, 24), 2000, 2000, 13)
+    assert "ATTENUATION" not in raised(list(long.values()), first)
+
+
+def test_what_people_say_is_used() -> None:
+    """Known truth: a judge wrong 10% of the time for everybody; 300 labelled items."""
+    found, first = criterion(np.linspace(0.3, 0.9, 24), 2000, 300, 14)
+    for name in ("sensitivity", "specificity"):
+        assert found[f"criterion.{name}"].value == pytest.approx(0.9, abs=0.02)
+    assert found["criterion.judge_functioning"].value > 0.01  # type: ignore[operator]
+    assert found["criterion.disattenuated"].value >= found["criterion.pearson"].value  # type: ignore[operator]
+    corrected = found["criterion.prediction_powered"].detail["by_respondent"]
+    raw = first.score(ACCURACY)
+    truth = np.linspace(0.3, 0.9, 24)
+    ppi = np.array([corrected[name]["score"] for name in first.respondents])
+    assert np.sqrt(((ppi - truth) ** 2).mean()) < np.sqrt(((raw - truth) ** 2).mean())
+    assert found["criterion.rogan_gladen"].status == "ok", "errors are alike, so the pooled correction is allowed"
+
+
+def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
+    rng = np.random.default_rng(15)
+    truth = answers(np.linspace(0.3, 0.9, 24), 2000, rng)
+    error = np.linspace(0.02, 0.35, 24)[:, None]
+    first = matrix(np.where(rng.random(truth.shape) < error, 1 - truth, truth))
+    found = {
+        e.indicator: e
+        for e in compare("judge", first, people(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+    }
+    assert found["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
+    assert found["criterion.rogan_gladen"].value is None
+
+
+def test_unparsed() -> None:
+    rng = np.random.default_rng(16)
+    x, y = stable(GOOD, 400, 16)
+    lost = rng.random(x.shape) < 0.05
+    first, second = matrix(x, unscored=lost), matrix(y, Cell(run=1))
+    estimates = compare("run", first, second, ACCURACY, PROTOCOL)
+    assert "UNPARSED" in raised(estimates, first)
+    pearson = estimates[0]
+    assert pearson.detail["if_all_wrong"] < pearson.detail["if_all_right"]
+    estimates, first = runs(x, y)
+    assert "UNPARSED" not in raised(estimates, first)
+
+
+def test_reversed() -> None:
+    lower = Metric("rate", mean_of("bad"), "lower", share=True, about="A rate.")
+    rng = np.random.default_rng(17)
+    truth = answers(np.linspace(0.3, 0.9, 24), 500, rng)
+    base = matrix(truth)
+    first = (
+        ScoreMatrix(**{**base.__dict__, "tallies": {"bad": 1 - truth, "n": np.ones(truth.shape)}})
+        if hasattr(base, "__dict__")
+        else base
+    )
+    found = compare("judge", first, people(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
+    assert "REVERSED" in raised(found, first, metric=lower)
+    assert found[0].value == pytest.approx(1.0)
+    straight, first = criterion(np.linspace(0.3, 0.9, 24), 500, 500, 17)
+    assert "REVERSED" not in raised(list(straight.values()), first)
+
+
+def test_averages_are_refused() -> None:
+    import hqm
+    from hqm.audit_value import BenchmarkAudit
+
+    empty = BenchmarkAudit.__new__(BenchmarkAudit)
+    for name in ("average", "reliability.average", "grade"):
+        with pytest.raises(hqm.DesignError, match="AVERAGED_COEFFICIENTS"):
+            empty.estimate(name)
+
+
+def test_planted_items_are_found() -> None:
+    """Five wrong labels among 400 items, in answers of 60 respondents."""
+    x, _ = stable(np.linspace(0.3, 0.8, 60), 400, 18)
+    # items in the middle, which both strong and weak respondents could fail
+    middling = np.flatnonzero(np.abs(x.mean(axis=0) - 0.5) < 0.25)
+    planted = [int(i) for i in middling[:: max(1, len(middling) // 5)][:5]]
+    x[:, planted] = 1 - x[:, planted]
+    first = matrix(x)
+    found = {e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))}
+    named = {row["item"] for row in found["items.label_errors"].detail["candidates"]}
+    wrong = {first.items[i].id for i in planted}
+    assert len(named & wrong) >= 3
+    assert len(named - wrong) <= 1
+
+
+def test_judge_noise_is_split_from_the_answers() -> None:
+    """Verdicts wrong at random 10% of the time, answers that change 20% of the time: known shares of the variance."""
+    rng = np.random.default_rng(19)
+    n, m = 3000, 24
+    quality = answers(GOOD, n, rng)
+
+    def judged(true: MADE) -> MADE:
+        return np.where(rng.random(true.shape) < 0.1, 1 - true, true)
+
+    again = np.where(rng.random(quality.shape) < 0.2, 1 - quality, quality)
+    of = items(n)
+    first, rejudged = matrix(judged(quality), Cell(judge="j"), of), matrix(judged(quality), Cell(judge="j#1"), of)
+    rerun = matrix(judged(again), Cell(run=1, judge="j"), of)
+    found = {e.indicator: e for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])}
+    # judge: 2 * .1 * .9 = .18 of pairs differ; rerun: .18 (1 - .2) + (1 - .18) .2 = .308
+    assert found["judge_consistency.flip_rate"].value == pytest.approx(0.18, abs=0.01)
+    assert found["judge_consistency.judge_share"].value == pytest.approx(0.18 / 0.308, abs=0.03)
+    assert "judge_consistency.krippendorff_alpha" in found
+    assert m == len(first.respondents)
+
+
+def test_the_design_that_is_advised_reaches_its_target() -> None:
+    estimates, _ = runs(*stable(np.linspace(0.45, 0.6, 24), 300, 20))
+    phi = next(e for e in estimates if e.indicator == "generalizability.phi")
+    assert {row["facet"] for row in phi.detail["components"]} >= {"respondent", "item"}
+    rows = {row["target"]: row for row in phi.detail["d_study"]}
+    assert rows[0.8]["items"] is None or rows[0.9]["items"] is None or rows[0.8]["answers"] <= rows[0.9]["answers"]
+    curve = [row["phi"] for row in phi.detail["curve"]]
+    assert curve == sorted(curve), "more items never make it worse"
+
+
+def test_tied_respondents_stand_together() -> None:
+    rng = np.random.default_rng(21)
+    rates = np.r_[0.30, 0.30, 0.60, 0.60, 0.90]
+    first = matrix(answers(rates, 3000, rng), names=list("abcde"))
+    found = {e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))}
+    pairs = found["discriminability.separable_pairs"]
+    assert pairs.value == pytest.approx(0.8)
+    assert {frozenset(group) for group in pairs.detail["tied_sets"]} >= {frozenset("ab"), frozenset("cd")}
+    assert pairs.detail["ranks"]["e"] == [1, 1]
+    lead = found["discriminability.lead"]
+    assert lead.detail["best"] == "e"
+    interval = lead.interval("fixed_models")
+    assert interval is not None
+    assert interval.low < 0.3 < interval.high
+    assert interval.low > 0.2
+
+
+def test_length_confound() -> None:
+    found = length_confound({"short": 96, "long": 4000})
+    assert {warned.flag for warned in found.values()} == {"LENGTH_CONFOUND"}
+    assert set(found) == {"short", "long"}
+    assert length_confound({"a": 1000, "b": 1200}) == {}
+    assert length_confound({"a": 1000}) == {}
+
+
+def test_families_are_named() -> None:
+    assert families_of(["hf/x/llava-1.5-7b", "hf/x/llava-1.5-13b"]) == ["llava", "llava"]
+
+
+def test_every_flag_is_tested_here() -> None:
+    from pathlib import Path
+
+    text = Path(__file__).read_text()
+    # raised by the coefficients themselves; their own tests hold them
+    elsewhere = {
+        "NEGATIVE_COMPONENT", "MISSING", "REDUNDANT", "CAPPED", "JUDGE_DIF", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS",
+        "HEYWOOD", "UNBOUNDED",
+    }  # fmt: skip
+    assert {flag for flag in FLAGS if f'"{flag}"' not in text and flag not in text} <= elsewhere

@@ -1,0 +1,317 @@
+"""The linter: every code fires where its fault is planted, a clean benchmark raises none, output and status are stable."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import hqm
+from hqm.lint import CODES, Checked, Selection, code_of, lint
+from hqm.lint.images import Look
+from hqm.lint.words import bare, commonest_template
+from tests.conftest import write_benchmark
+from tests.test_cli import Run, run
+
+__all__ = ["run"]
+
+CARD = {"licence": "CC-BY-4.0", "citation": "A 2026", "summary": "What?", "labelled": True}
+THINGS = [
+    f"{a}{b}"
+    for a in ("dog", "cat", "car", "bus", "hat", "cup", "key", "map")
+    for b in ("", "let", "ling", "s", "house")
+]
+WORDINGS = (
+    "Is there a {} in the image?",
+    "Does the picture show a {}?",
+    "Can you see one {} here?",
+    "Do we find some {}?",
+)
+
+
+def clean_items(count: int = 300) -> list[dict[str, Any]]:
+    """Two questions a picture, wordings and right answers drawn apart."""
+    rng = np.random.default_rng(5)
+    answers = rng.permutation(["yes", "no"] * (count // 2)).tolist()
+    names = {f"{i:03}": rng.choice(len(THINGS), 2, replace=False).tolist() for i in range(count // 2)}
+    return [
+        {
+            "id": f"{rng.integers(10**6):06}-{i}x",
+            "prompt": str(rng.choice(list(WORDINGS))).format(THINGS[names[f"{i // 2:03}"][i % 2]]),
+            "target": answers[i],
+            "type": "existence",
+            "image": f"{i // 2:03}.png",
+        }
+        for i in range(count)
+    ]
+
+
+def picture(seed: int, size: int = 64, soft: bool = False) -> Image.Image:
+    """A picture of a few coloured blocks, or of soft stains as photographs have them."""
+    rng = np.random.default_rng(seed)
+    small = Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8))
+    return small.resize((size, size), Image.Resampling.BICUBIC if soft else Image.Resampling.NEAREST)
+
+
+def write(folder: Path, items: list[dict[str, Any]] | None = None, **card: Any) -> Path:
+    """A benchmark that is clean unless told otherwise, with its pictures."""
+    rows = clean_items() if items is None else items
+    settings = {**CARD, "types": ["existence"], "data": {"items": "items.jsonl", "images": "images"}, **card}
+    write_benchmark(folder, rows, **settings)
+    (folder / "images").mkdir(exist_ok=True)
+    for k, name in enumerate(sorted({row["image"] for row in rows if row.get("image") and "/" not in row["image"]})):
+        picture(k).save(folder / "images" / name)
+    return folder
+
+
+def found(folder: Path) -> dict[str, hqm.Finding]:
+    return {code_of(one.name).code: one for one in lint(str(folder))[0].findings}
+
+
+def edit(**changes: Any) -> Callable[[Path], object]:
+    """Write the clean benchmark with its first item changed."""
+    return lambda folder: write(folder, [{**clean_items()[0], **changes}, *clean_items()[1:]])
+
+
+def twin(change: Callable[[dict[str, Any]], dict[str, Any]], more: int = 1) -> Callable[[Path], object]:
+    """Write the clean benchmark with changed copies of its first items."""
+    rows = clean_items()
+    return lambda folder: write(
+        folder, [*rows, *({**row, "id": f"copy{row['id']}", **change(row)} for row in rows[:more])]
+    )
+
+
+def every(change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> Callable[[Path], object]:
+    return lambda folder: write(folder, [{**row, **change(i, row)} for i, row in enumerate(clean_items())])
+
+
+def after(change: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Write the clean benchmark, then do something to its files."""
+
+    def make(folder: Path) -> None:
+        write(folder)
+        change(folder)
+
+    return make
+
+
+def lines(folder: Path, number: int, text: str) -> None:
+    path = folder / "items.jsonl"
+    rows = path.read_text().splitlines()
+    rows[number - 1] = text
+    path.write_text("\n".join(rows) + "\n")
+
+
+def other(target: str) -> str:
+    return {"yes": "no", "no": "yes"}[target]
+
+
+def card_line(folder: Path, old: str, new: str) -> None:
+    path = folder / "card.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def copy_picture(folder: Path, change: Callable[[Image.Image], Image.Image]) -> None:
+    change(Image.open(folder / "images" / "000.png")).save(folder / "images" / "001.png")
+
+
+FAULTS: dict[str, Callable[[Path], object]] = {
+    "S101": after(lambda f: (f / "card.toml").write_text("name = ")),
+    "S102": after(lambda f: card_line(f, "title", "titel")),
+    "S103": after(lambda f: (f / "items.jsonl").unlink()),
+    "S104": after(lambda f: (f / "items.jsonl").write_bytes(b'{"id": "caf\xe9"}\n')),
+    "S105": after(lambda f: lines(f, 7, '{"id": "broken", ')),
+    "S106": edit(prompt="  "),
+    "S107": edit(target="perhaps"),
+    "S108": edit(type="moon"),
+    "S109": edit(image="../000.png"),
+    "S201": after(lambda f: lines(f, 2, (f / "items.jsonl").read_text().splitlines()[0])),
+    "S202": edit(id="two words"),
+    "S301": edit(prompt="Is there a cafÃ© in the image?"),
+    "C101": lambda f: write(f, licence=""),
+    "C102": lambda f: write(f, citation=""),
+    "C103": lambda f: write(f, summary=""),
+    "D101": twin(lambda row: {}),
+    "D102": twin(lambda row: {"prompt": row["prompt"].upper().replace("?", " ?")}),
+    "D103": twin(lambda row: {"target": other(row["target"])}),
+    "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": other(row["target"])}),
+    "L101": every(lambda i, row: {"target": "yes" if i % 10 else "no"}),
+    "L201": every(lambda i, row: {"target": ("yes", "no")[i % 2]}),
+    "L202": every(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
+    "L203": every(lambda i, row: {"prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"}),
+    "L301": every(lambda i, row: {"prompt": row["prompt"] if row["target"] == "no" else f"{row['prompt']} Surely?"}),
+    "W101": every(lambda i, row: {"prompt": "Is there a dog in the image?"}),
+    "W102": every(lambda i, row: {"prompt": f"Is there a {THINGS[i % 40]} in the image?"}),
+    "T101": lambda f: write(f, types=["existence", "ocr"]),
+    "T102": lambda f: write(f, clean_items(250)),
+    "T103": lambda f: write(f, types=[]),
+    "T104": edit(type=""),
+    "I101": after(lambda f: (f / "images" / "007.png").unlink()),
+    "I102": after(lambda f: (f / "images" / "007.png").write_bytes((f / "images" / "007.png").read_bytes()[:60])),
+    "I103": after(lambda f: copy_picture(f, lambda p: p)),
+    "I104": after(lambda f: copy_picture(f, lambda p: p.resize((96, 96)))),
+    "I105": after(lambda f: picture(999).save(f / "images" / "more.png")),
+}
+"""Code -> how its fault is planted. I106 and B000 need data that are apart, and an adapter; they have tests of their own."""
+
+
+def test_every_code_has_a_fault() -> None:
+    assert set(FAULTS) | {"I106", "B000"} == set(CODES)
+    assert len({one.name for one in CODES.values()}) == len(CODES)
+
+
+def test_a_clean_benchmark_raises_nothing(tmp_path: Path) -> None:
+    assert lint(str(write(tmp_path / "mine")))[0].findings == ()
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_planted_fault_is_found(tmp_path: Path, code: str) -> None:
+    FAULTS[code](tmp_path / "mine")
+    assert code in found(tmp_path / "mine")
+
+
+def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -> None:
+    rows = clean_items()
+    rows[2]["target"], rows[4]["type"] = "perhaps", "moon"
+    write(tmp_path / "mine", rows, colour="red")
+    lines(tmp_path / "mine", 9, "{")
+    names = found(tmp_path / "mine")
+    items = tmp_path / "mine" / "items.jsonl"
+    assert [names[code].place for code in ("S107", "S108", "S105")] == [f"{items}:{n}" for n in (3, 5, 9)]
+    card, _, line = names["S102"].place.rpartition(":")
+    assert Path(card).read_text().splitlines()[int(line) - 1] == 'colour = "red"'
+    assert "unknown key 'colour'" in names["S102"].sentence
+    form = lint(str(tmp_path / "mine"))[0].form
+    assert form is not None
+    assert len(form) == 298, "a right answer and a record are lost, a type is only left out"
+
+
+def test_a_fault_in_every_line_is_told_ten_times_and_counted(tmp_path: Path) -> None:
+    every(lambda i, row: {"target": "perhaps"})(tmp_path / "mine")
+    told = lint(str(tmp_path / "mine"))[0].findings
+    assert [one.count for one in told if one.name == "target-invalid"] == [*[1] * 10, 290]
+
+
+def test_csv_and_arrays_are_checked_too(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", data={"items": "items.csv", "images": "images"})
+    (folder / "items.csv").write_text("id,prompt,target\n1,Is it?,yes\n2,Is it\n3,Was it?,maybe\n")
+    assert {code: one.place for code, one in found(folder).items() if code in ("S105", "S107")} == {
+        "S105": f"{folder / 'items.csv'}:3",
+        "S107": f"{folder / 'items.csv'}:4",
+    }
+    write(tmp_path / "array")
+    (tmp_path / "array" / "items.jsonl").write_text(json.dumps(clean_items()))
+    assert lint(str(tmp_path / "array"))[0].findings == ()
+
+
+def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine")
+    (folder / "adapter.py").write_text(
+        "import hqm\n\n\nclass Mine(hqm.Benchmark):\n    def check(self, form):\n"
+        "        yield hqm.Finding('own-oddity', 'the owner knows more about the data', 3)\n"
+    )
+    (one,) = lint(str(folder))[0].findings
+    assert one.to_dict() == {
+        "code": "B000", "name": "own-oddity", "severity": "note", "sentence": "the owner knows more about the data",
+        "count": 3, "examples": [], "place": "",
+    }  # fmt: skip
+    assert Selection.of(["own-oddity"], None).has("own-oddity")
+    assert not Selection.of(None, ["own-oddity"]).has("own-oddity")
+
+
+@pytest.mark.data
+def test_pictures_that_come_apart_are_not_missed(data: Path) -> None:
+    (pope,) = lint("pope", data=data)
+    assert "images-not-checked" in {one.name for one in pope.findings} or (
+        pope.form and (data / "pope/images").exists()
+    )
+    leaks = next(one for one in pope.findings if one.name == "leakage-cue")
+    # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by counting
+    assert "gets 1.000 right where the commonest answer of each type gets 0.500" in leaks.sentence
+
+
+def test_pairs_of_question_and_negation(tmp_path: Path) -> None:
+    rows = [
+        *clean_items(),
+        {"id": "a", "prompt": "Is there a tram?", "target": "yes", "image": "000.png", "type": "existence"},
+    ]
+    negation = {**rows[-1], "id": "b", "prompt": "Is there no tram?"}
+    assert "D104" in found(write(tmp_path / "bad", [*rows, negation]))
+    assert "D104" not in found(write(tmp_path / "good", [*rows, {**negation, "target": "no"}]))
+
+
+def test_perceptual_hash_against_what_copies_and_other_pictures_do(tmp_path: Path) -> None:
+    """Copies: other size, other format, a little brighter. Others: every other random picture, and one block's colour."""
+    pictures = [picture(seed, soft=True) for seed in range(30)]
+    looks = []
+    for k, one in enumerate(pictures):
+        one.save(tmp_path / f"{k}.png")
+        looks.append(Look.of(tmp_path / f"{k}.png"))
+        one.resize((200, 150)).save(tmp_path / "copy.jpg", quality=70)
+        assert looks[k].like(Look.of(tmp_path / "copy.jpg"))
+        one.point(lambda value: min(255, value + 8)).save(tmp_path / "bright.png")
+        assert looks[k].like(Look.of(tmp_path / "bright.png"))
+        changed = one.copy()
+        changed.paste((255, 0, 255), (0, 0, 16, 16))
+        changed.save(tmp_path / "changed.png")
+        assert not looks[k].like(Look.of(tmp_path / "changed.png"))
+    assert not [(i, j) for i in range(30) for j in range(i) if looks[i].like(looks[j])]
+
+
+def test_templates_by_hand() -> None:
+    assert commonest_template(["is dog red", "is cat red", "is sky blue"]) == ("is _ red", 2 / 3)
+    assert commonest_template(["two words"]) == ("two words"[:0], 0.0)
+    assert bare("Is the DOG, an animal?") == "is dog animal"
+    # HallusionBench asks the same of angles three times, but for the sign
+    assert len({bare(f"Is angleA + angleB {sign} 180?") for sign in "<=>"}) == 3
+
+
+def test_select_and_ignore() -> None:
+    def left(select: list[str] | None, ignore: list[str] | None) -> set[str]:
+        wanted = Selection.of(select, ignore)
+        return {one.code for one in CODES.values() if wanted.has(one.name)}
+
+    assert left(None, None) == set(CODES)
+    assert left(["L"], None) == {code for code in CODES if code.startswith("L")}
+    assert left(["L,few-wordings"], ["L2"]) == {"L101", "L301", "W101"}
+    assert left(["L2"], ["L"]) == {"L201", "L202", "L203"}, "the longer entry decides"
+    assert left(["D101"], ["D101"]) == set()
+    assert left(None, ["D", "S101"]) == {code for code in CODES if code[0] != "D" and code != "S101"}
+    with pytest.raises(hqm.UsageError, match="fits no code"):
+        Selection.of(["Q7"], None)
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    good, bad = write(tmp_path / "good"), tmp_path / "bad"
+    FAULTS["D104"](bad)
+    status, out, _ = run("check", good, "--strict")
+    assert (status, "nothing found" in out) == (0, True)
+    status, out, _ = run("check", bad)
+    assert status == 0, "the check was done"
+    assert "  D104 contradictory-twins: " in out
+    assert "found: 1 error, 1 warning" in out
+    assert run("check", bad, "--strict")[0] == 1
+    assert run("check", bad, "--strict", "--ignore", "D")[0] == 0
+    assert run("check", bad, "--strict", "--select", "near-duplicate-question")[0] == 1
+    (told,) = json.loads(run("check", bad, "--json", "--select", "D104")[1])
+    assert [one["code"] for one in told["findings"]] == ["D104"]
+    assert set(told["findings"][0]) == {"code", "name", "severity", "sentence", "count", "examples", "place"}
+    (bad / "card.toml").write_text("[")
+    status, out, _ = run("check", bad, good)
+    assert status == 1
+    assert "bad: it cannot be read" in out
+    assert "mine@1: 300 items" in out, "the other benchmark is checked all the same"
+    assert run("check", "nothing")[0] == 2
+    assert run("check", good, "--select", "Q")[0] == 2
+
+
+def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
+    one: Checked = lint(str(write(tmp_path / "mine")))[0]
+    told = one.to_dict(Selection())
+    assert json.loads(json.dumps(told)) == told
+    assert (told["items"], told["images"], told["targets"]) == (300, 150, {"no": 150, "yes": 150})

@@ -1,0 +1,285 @@
+"""Tables and figures for papers: the audit's numbers, marks only where they are earned, LaTeX that compiles."""
+
+import csv
+import io
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hqm.reports.latex import escape, latex
+from hqm.reports.layout import Column, PaperTable, as_json, comma_separated, markdown, measured, plain
+from hqm.reports.paper import paper_tables, ranks
+from hqm.reports.plots import FIGURES, draw
+from hqm.reports.written import written
+
+import hqm
+from hqm import Audit, BenchmarkAudit, Store
+from hqm.cli import main
+from tests.conftest import administered, recorded
+
+HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
+needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+
+
+@pytest.fixture
+def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
+    """Six respondents of graded ability with hostile names; two runs and the flipped form."""
+    rng = random.Random(0)
+    kinds = hqm.HALLUCINATION_TYPES
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes" if i % 2 else "no",
+         "image": f"{i // 3}.png", "type": kinds[i % 8]}
+        for i in range(160)
+    ]  # fmt: skip
+    folder = make_benchmark(rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile")
+    benchmark = hqm.load(str(folder))
+    forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
+    people = []
+    for k in range(6):
+        cells = {}
+        for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
+            right = (0.45 + 0.1 * k) if form == "original" else 0.4 + 0.05 * k
+            cells[form, run] = {
+                i.id: str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target]
+                for i in forms[form].items
+            }
+        people.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
+    desk, stored = administered(store, benchmark, people)
+    return Audit((hqm.audit(benchmark, desk, stored),), f"hqm audit {HOSTILE}", {})
+
+
+def by_name(audits: list[Audit]) -> dict[str, PaperTable]:
+    return {table.name: table for table in paper_tables(audits)}
+
+
+def column(table: PaperTable, title: str, group: str = "") -> list[float | None]:
+    place = [(c.title, c.group) for c in table.columns].index((title, group))
+    return [row[place].value for row in table.rows]
+
+
+def test_the_numbers_are_the_audits(audit: Audit) -> None:
+    one = audit.audits[0]
+    tables = by_name([audit])
+    assert list(tables) == ["table1", "table2-hostile", "table4", "table5-hostile", "reliability"]
+    first = tables["table1"]
+    assert column(first, "Test-retest r", "Reliability") == [one.estimate("test_retest.pearson").value]
+    assert column(first, "Noise floor") == [one.estimate("test_retest.noise_floor").value]
+    assert column(first, "Criterion r", "Validity") == [None], "nobody judged these answers"
+    assert column(first, "Types") == [8]
+    assert not any("average" in c.title.lower() for c in first.columns)
+    assert any("averages" in note for note in first.notes), "the table says why"
+    second = tables["table2-hostile"]
+    assert second.rows[0][0].text == "Ground truth"
+    assert column(second, "yes", "Original form")[0] == 0.5
+    best = max(one.respondents, key=lambda r: r.scores["accuracy"] or 0)
+    assert second.rows[1][1].value == best.scores["accuracy"]
+    assert second.rows[1][2].value == best.yes_ratio[one.reference]
+    assert (second.rows[1][1].low, second.rows[1][1].high) == tuple(best.intervals["accuracy"])
+    assert column(tables["table4"], "ocr") == [20]
+    fifth = tables["table5-hostile"]
+    assert column(fifth, "ocr", "accuracy ↑")[0] == best.by_type["ocr"]
+    rho = one.estimate("test_retest.rho_g")
+    assert column(tables["reliability"], "rho_G", "Test-retest") == [rho.value]
+
+
+def test_the_caption_states_the_protocol(audit: Audit) -> None:
+    caption = by_name([audit])["table1"].caption
+    for told in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
+        assert told in caption
+
+
+def with_scores(one: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
+    row = one.respondents[0]
+    people = tuple(
+        replace(row, name=name, scores={"accuracy": s}, intervals={"accuracy": [s - half, s + half]}, by_type={})
+        for name, s in scores.items()
+    )
+    kept = tuple(e for e in one.estimates if e.indicator != "discriminability.separable_pairs")
+    return replace(one, respondents=people, estimates=kept)
+
+
+def marks(one: BenchmarkAudit) -> list[str]:
+    table = by_name([Audit((one,))])[f"table2-{one.benchmark}"]
+    return [row[1].mark for row in table.rows[1:]]
+
+
+def test_only_separable_scores_are_marked(audit: Audit) -> None:
+    one = audit.audits[0]
+    assert marks(with_scores(one, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}, 0.02)) == ["best", "second", "", ""]
+    assert marks(with_scores(one, {"a": 0.9, "b": 0.7, "c": 0.69, "d": 0.3}, 0.02)) == ["best", "", "", ""]
+    assert marks(with_scores(one, {"a": 0.9, "b": 0.89, "c": 0.5, "d": 0.3}, 0.02)) == ["", "", "", ""]
+    assert marks(with_scores(one, {"a": 0.9, "b": 0.5}, 0.02)) == ["best", ""], "the last of two is no second best"
+    lower = replace(one, metrics={"accuracy": {"about": "", "better": "lower"}})
+    assert marks(with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)) == ["best", "second", ""]
+    sorted_up = by_name([Audit((with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02),))])["table2-hostile"]
+    assert [row[0].text for row in sorted_up.rows[1:]] == ["c", "b", "a"]
+
+
+def test_the_audits_own_tests_decide_where_it_has_them(audit: Audit) -> None:
+    one = with_scores(audit.audits[0], {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)
+    told = replace(one.estimates[0], indicator="discriminability.separable_pairs", metric="accuracy",
+                   detail={"ranks": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}})  # fmt: skip
+    one = replace(one, estimates=(*one.estimates, told))
+    assert ranks(one, "accuracy")["a"] == (1, 2)
+    assert marks(one) == ["", "", ""]
+
+
+def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> None:
+    (tmp_path / "audit.json").write_text(audit.to_json(), encoding="utf-8")
+    again = Audit.load(tmp_path / "audit.json")
+    for suffix in (".tex", ".csv", ".md", ".json"):
+        assert written(paper_tables([audit]), suffix) == written(paper_tables([again]), suffix)
+
+
+def test_csv_and_json_round_nothing(audit: Audit) -> None:
+    tables = paper_tables([audit])
+    r = audit.audits[0].estimate("test_retest.pearson")
+    lines = list(csv.DictReader(io.StringIO(comma_separated(tables))))
+    line = next(x for x in lines if x["table"] == "table1" and x["column"] == "Test-retest r")
+    assert float(line["value"]) == r.value
+    assert line["signature"] == r.signature
+    assert HOSTILE in line["row"]
+    data = json.loads(as_json(tables))
+    place = [c["title"] for c in data["tables"][0]["columns"]].index("Test-retest r")
+    assert data["tables"][0]["rows"][0][place]["value"] == r.value
+
+
+def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
+    table = PaperTable("t", "c", (Column("a", "text"),), ((plain('=HYPERLINK("x")'),),))
+    assert "'=HYPERLINK" in comma_separated([table])
+
+
+def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
+    text = markdown(paper_tables([audit]))
+    for block in text.split("\n\n"):
+        lines = [line for line in block.splitlines() if line.startswith("|")]
+        counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(counts) <= 1, block
+    assert "<b>" not in text.partition("Signatures:")[0], "below, signatures stand in a block of code"
+
+
+def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
+    text = latex(paper_tables([audit]))
+    comments = [line for line in text.splitlines() if line.startswith("%")]
+    for indicator in ("test_retest.pearson", "test_retest.rho_g", "parallel_forms.pearson"):
+        assert any(audit.audits[0].estimate(indicator).signature in line for line in comments)
+
+
+def compiled(text: str, folder: Path, *packages: str) -> str:
+    """Set tables with pdflatex; the text of the PDF where pdftotext can read it, else of the log."""
+    (folder / "tables.tex").write_text(text, encoding="utf-8")
+    extra = "".join(rf"\usepackage{{{name}}}" for name in packages)
+    (folder / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{textcomp,amssymb,booktabs,graphicx}" + extra
+        + r"\begin{document}\input{tables.tex}\end{document}",
+        encoding="utf-8",
+    )  # fmt: skip
+    done = subprocess.run(
+        ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, check=False,
+    )  # fmt: skip
+    log = (folder / "paper.log").read_text(errors="replace")
+    assert done.returncode == 0, log[-3000:]
+    assert "Missing character" not in log
+    if shutil.which("pdftotext") is None:
+        return log
+    return subprocess.run(
+        ["pdftotext", "-layout", folder / "paper.pdf", "-"], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@needs_pdflatex
+def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> None:
+    shown = compiled(latex(paper_tables([audit])), tmp_path)
+    if shutil.which("pdftotext"):
+        r = audit.audits[0].estimate("test_retest.pearson").value
+        assert r is not None
+        assert f"{r:.3f}" in shown
+        assert r"\input{/etc/passwd}" in shown.replace(" ", ""), "shown, not run"
+        assert "U+4E2D" in shown
+
+
+@needs_pdflatex
+def test_latex_with_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
+    if subprocess.run(["kpsewhich", "siunitx.sty"], capture_output=True, check=False).returncode:
+        pytest.skip("siunitx is not installed")
+    text = latex(paper_tables([audit]), siunitx=True)
+    assert "S[table-format=" in text
+    compiled(text, tmp_path, "siunitx")
+
+
+@needs_pdflatex
+def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
+    from hqm.reports import latex as module
+
+    letters = [chr(c) for c in range(32, 0x180)] + list(module._WRITTEN) + list("中😀\u200b\u0301\n\t\x07")
+    rows = tuple((plain(f"{letter}{letter} x"), measured(-0.5), plain(letter)) for letter in letters)
+    tables = [
+        PaperTable(f"t{i}", "".join(letters[i : i + 30]), (Column("a", "text"), Column("*b"), Column("[c", "text")), rows[i : i + 30])
+        for i in range(0, len(rows), 30)
+    ]  # fmt: skip
+    compiled(latex(tables), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a_b", r"a\_b"), ("[x", "{[}x"), ("*", "{*}"), ("a--b", "a-{}-{}b"), ("a\nb", "a b"), ("\x00", ""), ("−1", "$-$1"), ("é", "é")],
+)  # fmt: skip
+def test_escape(text: str, shown: str) -> None:
+    assert escape(text) == shown
+
+
+def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
+    for name in FIGURES:
+        if name == "criterion_scatter":
+            continue
+        for kind in ("svg", "pdf"):
+            assert draw([audit], name, kind) == draw([audit], name, kind)
+    svg = draw([audit], "leaderboard", "svg").decode()
+    assert all(f"model {k}" in svg for k in (0, 1, 2, 4, 5))
+    assert "<b>" not in svg, "the sixth has markup in its name"
+    assert draw([audit], "retest_scatter", "pdf").startswith(b"%PDF")
+    with pytest.raises(hqm.DesignError, match="judge"):
+        draw([audit], "criterion_scatter", "svg")
+    with pytest.raises(hqm.UsageError, match="there is no figure 'pie'"):
+        draw([audit], "pie", "svg")
+    with pytest.raises(hqm.UsageError, match="png"):
+        draw([audit], "leaderboard", "png")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
+
+
+def test_the_command_decides_by_suffix(
+    audit: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    one.write_text(audit.to_json(), encoding="utf-8")
+    renamed = replace(audit.audits[0], benchmark="second", title="Second")
+    other.write_text(Audit((renamed,)).to_json(), encoding="utf-8")
+    for suffix in (".tex", ".csv", ".md", ".json", ".html"):
+        target = tmp_path / f"tables{suffix}"
+        assert run(monkeypatch, "report", one, other, "--to", target) == 0
+        assert "Second" in target.read_text(encoding="utf-8")
+    assert run(monkeypatch, "report", one, "--figure", "leaderboard", "--to", tmp_path / "f.pdf") == 0
+    assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+    assert run(monkeypatch, "report", one, "--to", tmp_path / "tables.docx") == 2
+    assert "cannot be written as '.docx'" in capsys.readouterr().err
+
+
+def test_a_number_that_does_not_exist_is_a_dash() -> None:
+    entry = measured(math.nan, 0.1, 0.2)
+    assert (entry.text, entry.value, entry.span) == ("–", None, "")
+    assert measured(1 - 1e-16).text == "1.000"

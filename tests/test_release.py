@@ -1,0 +1,332 @@
+"""From a CSV file to a gate: the scaffold, the metadata, the tutorial as written, a benchmark made badly on purpose."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+import hqm.registry
+from hqm.lint import code_of, lint
+from hqm.scaffold import COLUMNS, task_of
+from tests.conftest import ROOT, write_benchmark
+from tests.test_cli import Run, run
+
+__all__ = ["run"]
+
+TUTORIAL = ROOT / "docs" / "tutorial_release.md"
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write_csv(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+# --- hqm new ---
+
+
+@pytest.mark.parametrize("task", ["yes_no", "choice", "vqa", "caption"])
+def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str) -> None:
+    folder = tmp_path / "my-Signs"
+    status, out, _ = run("new", folder, "--task", task)
+    assert status == 0
+    assert f"{folder}: 8 {task} items, 4 pictures" in out
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    pictures = {f"images/sample-{k}.png" for k in (1, 2, 3, 4)}
+    assert there == {
+        "card.toml",
+        "items.jsonl",
+        "README.md",
+        "policy.toml",
+        ".gitignore",
+        ".github/workflows/hqm.yml",
+        *pictures,
+    }
+    (checked,) = lint(str(folder))
+    assert {code_of(one.name).code for one in checked.findings} <= {"C101", "C102", "C103", "T102"}
+    benchmark = hqm.load(str(folder))
+    assert (benchmark.name, benchmark.card.task, len(benchmark.original)) == ("my_signs", task, 8)
+    assert all(hqm.load(str(folder)).images.joinpath(item.image or "").is_file() for item in benchmark.original.items)
+    assert benchmark.card.respondents.embedded == hqm.registry.card("shapes_yesno").respondents.embedded
+    assert hqm.Policy.load(folder / "policy.toml") == hqm.Policy.load()
+
+
+def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pics" / "sub").mkdir(parents=True)
+    (tmp_path / "pics" / "sub" / "a.png").write_bytes(b"picture")
+    text = "\ufeffQuestion ID;Text;Label;Img Path;Category;Choices;Remark\n7;Which, of these?;red;sub/a.png;Count;red|blue|green;x\n;What?;blue;b.png;moon;red|blue;\n;;;;;;\n"
+    (tmp_path / "q.csv").write_text(text.replace("Img Path", "Image-Path"), encoding="utf-8")
+    status, out, _ = run(
+        "new", tmp_path / "mine", "--from", tmp_path / "q.csv", "--images", tmp_path / "pics", "--licence", "MIT"
+    )
+    assert status == 0
+    assert "1 pictures are not there (I101): b.png" in out
+    assert rows_of(tmp_path / "mine" / "items.jsonl") == [
+        {"id": "7", "prompt": "Which, of these?", "target": "red", "image": "sub/a.png", "type": "Count", "options": ["red", "blue", "green"]},
+        {"id": "q0002", "prompt": "What?", "target": "blue", "image": "b.png", "type": "moon", "options": ["red", "blue"]},
+    ]  # fmt: skip
+    card = tomllib.loads((tmp_path / "mine" / "card.toml").read_text())
+    assert (card["task"], card["types"], card["labelled"], card["licence"]) == ("choice", ["counting"], True, "MIT")
+    assert (tmp_path / "mine" / "images" / "sub" / "a.png").read_bytes() == b"picture"
+    codes = {code_of(one.name).code for one in lint(str(tmp_path / "mine"))[0].findings}
+    assert {"S108", "I101", "I102"} <= codes, "an unknown type, a missing picture, one that is none"
+
+
+def test_tasks_are_told_from_the_answers() -> None:
+    yes = [{"target": "yes"}] * 9
+    assert task_of([*yes, {"target": "perhaps"}]) == "yes_no", "a slip is for the linter to say"
+    assert task_of([{"target": "red"}]) == "vqa"
+    assert task_of([{"target": "A", "options": ["x", "y"]}]) == "choice"
+    assert task_of([{}]) == "caption"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["new", "FULL"], 2, "there already"),
+        (["new", "NEW/---"], 2, "cannot be a benchmark's name"),
+        (["new", "NEW/a", "--task", "poem"], 2, "no task 'poem'"),
+        (["new", "NEW/a", "--images", "."], 2, "pictures without questions"),
+        (["new", "NEW/a", "--from", "nowhere.csv"], 1, "no such file"),
+        (["new", "NEW/a", "--from", "ODD"], 1, "no column has the questions"),
+        (["new", "NEW/a", "--from", "SHORT"], 1, "does not have 2 fields"),
+        (["new", "NEW/a", "--from", "EMPTY"], 1, "it has no questions"),
+        (["export", "shapes", "--to", "NEW/c.json"], 2, "stands for several benchmarks"),
+        (["export", "nothing", "--to", "NEW/c.json"], 2, "no benchmark 'nothing'"),
+    ],
+)
+def test_what_cannot_be_made(run: Run, tmp_path: Path, arguments: list[str], status: int, sentence: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("mine")
+    places = {
+        "FULL": tmp_path / "full",
+        "ODD": write_csv(tmp_path / "odd.csv", "colour,answer", "red,yes"),
+        "SHORT": write_csv(tmp_path / "short.csv", "question,answer", "Is it?"),
+        "EMPTY": write_csv(tmp_path / "empty.csv", "question,answer"),
+    }
+    got, out, err = run(*[places.get(a) or a.replace("NEW", str(tmp_path / "new")) for a in arguments])
+    assert (got, sentence in err) == (status, True), err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "new").exists(), "nothing is left behind"
+
+
+def test_the_columns_are_documented() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    for names in COLUMNS.values():
+        assert all(f"`{name}`" in text for name in names), names
+
+
+# --- Croissant ---
+
+
+def issues(path: Path) -> tuple[set[str], set[str]]:
+    import mlcroissant
+
+    found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
+    return set(found.errors), set(found.warnings)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_metadata_pass_the_reference_validator_and_give_the_records_back(run: Run, tmp_path: Path) -> None:
+    import mlcroissant
+
+    folder = tmp_path / "cards"
+    about = ["--licence", "CC-BY-4.0", "--citation", "A 2026", "--summary", "Shapes."]
+    run("new", folder, "--task", "choice", *about)
+    status, out, _ = run("export", folder, "--to", folder / "croissant.json")
+    assert (status, "2 files described" in out) == (0, True)
+    errors, warnings = issues(folder / "croissant.json")
+    assert errors == set()
+    # the date of publication is for the publisher to write
+    assert [warning for warning in warnings if "datePublished" not in warning] == []
+    dataset = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
+    records = list(dataset.records("records"))
+    items = hqm.load(str(folder)).original.items
+    assert [record["records/id"].decode() for record in records] == [item.id for item in items]
+    assert [record["records/prompt"].decode() for record in records] == [item.prompt for item in items]
+    found = json.loads((folder / "croissant.json").read_text())
+    assert found["license"] == "https://spdx.org/licenses/CC-BY-4.0.html"
+    options = next(field for field in found["recordSet"][0]["field"] if field["name"] == "options")
+    assert options["repeated"] is True
+
+
+@pytest.mark.data
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_of_a_release_names_its_pinned_files(run: Run, data: Path, tmp_path: Path) -> None:
+    assert run("export", "pope", "--to", tmp_path / "pope.json", "--data", data)[0] == 0
+    assert issues(tmp_path / "pope.json")[0] == set()
+    found = json.loads((tmp_path / "pope.json").read_text())
+    first = found["distribution"][0]
+    # the checksum of POPE's file as its card pins it
+    assert first["sha256"] == "ac25245170b975a5bdf9080b23fd431dfe6be458bc038259c1f4f09a6bef7994"
+    assert "/08d957b/" in first["contentUrl"]
+
+
+# --- the tutorial ---
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, dict[str, str]]:
+    """The tutorial's commands in order, in a folder that has of the clone only what they name; where, and the output."""
+    home = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "docs" / "tutorial", home / "docs" / "tutorial")
+    (home / "bin").mkdir()
+    command = home / "bin" / "hqm"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m hqm.cli "$@"\n')
+    command.chmod(0o755)
+    path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    script = "\n".join(re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=home, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    return home, done.stdout, environment
+
+
+def test_the_tutorials_material_is_what_its_script_makes(tmp_path: Path) -> None:
+    here = ROOT / "docs" / "tutorial"
+    subprocess.run(
+        [sys.executable, here / "make.py", tmp_path],
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (tmp_path / "questions.csv").read_bytes() == (here / "questions.csv").read_bytes()
+    rows = list(csv.DictReader((here / "questions.csv").open()))
+    assert len(rows) == 50
+    names = {row["Picture"] for row in rows}
+    assert names == {path.name for path in (here / "pictures").iterdir()}
+    from PIL import Image
+
+    for name in names:  # pixels, because a PNG file's bytes are its library's matter
+        with Image.open(tmp_path / "pictures" / name) as made, Image.open(here / "pictures" / name) as kept:
+            assert made.tobytes() == kept.tobytes(), name
+
+
+def test_the_tutorial_says_what_comes_out(followed: tuple[Path, str, dict[str, str]]) -> None:
+    home, out, _ = followed
+    cards = home / "cards"
+    for shown in (
+        "cards: 50 yes_no items, 25 pictures",
+        "D104 contradictory-twins",
+        "there is something to mend",
+        "nothing found",
+        "asked 735, stored before 0, errors 0",
+        "NOT MEASURED  criterion.pearson",
+        "not yet",
+        "policy a first look: passed",
+        "2 files described",
+    ):
+        assert shown in out, shown
+    assert (cards / "out" / "report.html").stat().st_size > 10_000
+    assert len(rows_of(cards / "items.jsonl")) == 49
+    assert json.loads((cards / "out" / "audit.json").read_text())["audits"][0]["items"] == 49
+    assert Counter(row["kind"] for row in rows_of(cards / "answers.jsonl"))["answer"] == 735
+
+
+def test_the_workflow_does_what_it_says(followed: tuple[Path, str, dict[str, str]], tmp_path: Path) -> None:
+    """Its own commands, in a fresh copy of the folder as a checkout would have it, after the installation."""
+    import yaml
+
+    home, _, environment = followed
+    checkout = tmp_path / "cards"
+    shutil.copytree(home / "cards", checkout, ignore=shutil.ignore_patterns("out"))
+    workflow = yaml.safe_load((checkout / ".github" / "workflows" / "hqm.yml").read_text())
+    steps = {
+        step["name"]: step["run"] for step in workflow["jobs"]["audit"]["steps"] if "name" in step and "run" in step
+    }
+    assert list(steps) == ["Lint", "Audit", "Gate"]
+    done = {
+        name: subprocess.run(
+            ["bash", "-e", "-c", script], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+        )
+        for name, script in steps.items()
+    }
+    # 49 items measure no type: lint says so until the makers add items or tell it not to
+    assert done["Lint"].returncode == 1
+    assert "T102" in done["Lint"].stdout
+    assert done["Audit"].returncode == 0, done["Audit"].stderr
+    assert done["Gate"].returncode == 0, done["Gate"].stdout
+    first, again = (
+        json.loads((folder / "out" / "audit.json").read_text())["audits"] for folder in (home / "cards", checkout)
+    )
+    # the recorded answers give the same numbers as the asked ones; the respondents may stand in another order
+    scores = [{person["name"]: person["cells"] for person in one["respondents"]} for one in (first[0], again[0])]
+    assert scores[0] == scores[1]
+    for name in ("test_retest.rho_g", "parallel_forms.icc_a1"):
+        values = [next(e["value"] for e in one["estimates"] if e["indicator"] == name) for one in (first[0], again[0])]
+        assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
+# --- a benchmark made badly on purpose ---
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> tuple[Path, Path]:
+    """12 items a type, but for one type with one wording and 60; right answers that take turns; duplicates; twins."""
+    rows: list[dict[str, Any]] = []
+    for kind in ("ocr", "action", "counting"):
+        rows += [
+            {"prompt": f"Does {kind} number {i} hold?", "type": kind, "image": f"{kind}{i}.png"} for i in range(12)
+        ]
+    rows += [{"prompt": "Is there a dog in the image?", "type": "existence", "image": f"e{i}.png"} for i in range(60)]
+    for i, row in enumerate(rows):
+        row |= {"id": f"i{i}", "target": ("yes", "no")[i % 2]}
+    for i in range(6):
+        rows.append({**rows[i], "id": f"again{i}"})
+        rows.append(
+            {**rows[10 + i], "id": f"twin{i}", "prompt": rows[10 + i]["prompt"].upper(), "target": ("no", "yes")[i % 2]}
+        )
+    folder = write_benchmark(
+        tmp_path / "bad", rows, types=["ocr", "action", "counting", "existence", "relation"], labelled=True
+    )
+    answers = []
+    for k in range(4):
+        for run_ in (0, 1):
+            for i, row in enumerate(rows):
+                said = row["target"] if (i * 7 + k * 3 + run_ * 5) % (k + 2) else "yes"
+                answers.append(
+                    {"respondent": f"m{k}", "form": "original", "run": run_, "item": row["id"], "answer": said}
+                )
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, answers)))
+    return folder, path
+
+
+def test_a_bad_benchmark_does_not_come_through(run: Run, planted: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, answers = planted
+    status, out, _ = run("check", folder, "--strict")
+    assert status == 1
+    codes = set(re.findall(r"^  ([A-Z]\d{3}) ", out, re.MULTILINE))
+    # leaks, duplicates, twins that contradict each other, one wording, too few items, a claimed type without any, no pictures
+    assert {"L202", "D101", "D102", "D104", "W101", "T101", "T102", "I101", "C101", "C102"} <= codes
+    assert "the 60 existence items have one wording" in out
+    assert "relation" in next(line for line in out.splitlines() if "T101" in line)
+    assert "ocr: 18 items" in out or "ocr: " in out
+    strongest = re.search(r"the strongest, ([^,]+), gets (0\.\d+|1\.000) right", out)
+    assert strongest
+    assert float(strongest[2]) > 0.8, "the accuracy that the leak gives"
+    status, out, _ = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    assert status == 0
+    found = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
+    assert {"D104", "W101", "T102"} <= {one["code"] for one in found["findings"]}
+    status, out, _ = run("gate", tmp_path / "out" / "audit.json", "--json")
+    assert status == 1
+    tests = {test["what"]: test["outcome"] for test in json.loads(out)["tests"]}
+    assert tests["findings"] == tests["coverage"] == tests["respondents"] == "FAIL"
+    assert tests["facet form"] == tests["facet judge"] == tests["criterion.pearson"] == "NOT MEASURED"
+    assert tests["solvability.leakage_cues (accuracy)"] == "FAIL"
