@@ -193,8 +193,7 @@ def indicators(one: BenchmarkAudit) -> Table:
         "Indicator",
         "Statistic",
         "Metric",
-        "First",
-        "Other",
+        "Against",
         "Value",
         "95% interval",
         "n",
@@ -213,8 +212,10 @@ def indicators(one: BenchmarkAudit) -> Table:
                 Text(FAMILIES.get(family, family)),
                 Text(statistic_name(statistic)),
                 Text(found.metric),
-                Text(cell(found.first), found.first),
-                Text(cell(found.other), found.other),
+                Text(
+                    " and ".join(cell(name) for name in found.other.split(" & ")) if found.other else "by itself",
+                    found.other,
+                ),
                 estimate(found),
                 Text(interval(found.interval("model_population"), digits(found)), _methods(found)),
                 Text(str(found.n_respondents)),
@@ -225,7 +226,8 @@ def indicators(one: BenchmarkAudit) -> Table:
         )
     reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in one.estimates if e.reason}
     notes_below = [f"{flag}: {FLAGS[flag]}." for flag in sorted(used) if flag in FLAGS] + sorted(reasons)
-    return Table("Indicators", columns, tuple(rows), (5, 6, 7, 8, 9), tuple(notes_below))
+    first = f"All of {cell(one.reference)}, by itself or against another administration."
+    return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
 
 
 def indicators_brief(one: BenchmarkAudit) -> Table:
