@@ -238,6 +238,8 @@ def indicators_brief(one: BenchmarkAudit) -> Table:
         if statistic not in HEADLINES.get(family, (statistic,)) or found.status == "not_applicable":
             continue
         name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+        if family == "generalizability" and found.detail.get("varied"):
+            name += f", over {found.detail['varied']}s"
         if family == "criterion":
             name += f" ({Cell.parse(found.other).judge})"
         spans = [interval(found.interval(kind), digits(found)) for kind in ("fixed_models", "model_population")]

@@ -22,7 +22,7 @@ FLAGS: Mapping[str, str] = {
     "FAMILY_DEPENDENCE": "respondents of one family score alike: intervals count the independent ones",
     "DOMINANT_MODEL": "one respondent makes the correlation: read the range without it",
     "RANGE_INFLATED": "weak respondents stretch the scores: at the top of the leaderboard the reliability is lower",
-    "NOISE_FLOOR": "not to be told from coin flips at each respondent's own rate",
+    "NOISE_FLOOR": "the scores repeat little better than coin flips at each respondent's own rate would",
     "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
     "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
