@@ -6,6 +6,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
+JOBS ?= 2
 
 .PHONY: audit test lint types unit docs site train clean mount
 
@@ -22,7 +23,7 @@ types: $(VENV)/.tests mount
 	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests
-	$(VENV)/bin/python -m pytest $(PYTEST)
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile $(PYTEST)
 
 docs: $(VENV)/.tests
 	$(VENV)/bin/python docs/generate.py

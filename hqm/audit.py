@@ -20,6 +20,7 @@ from hqm.administer import Desk, StoredRespondent
 from hqm.audit_value import BenchmarkAudit, RespondentScores
 from hqm.benchmark import Benchmark
 from hqm.errors import DesignError
+from hqm.examples import examples
 from hqm.families import families_of
 from hqm.forms.build import count_rules
 from hqm.holdings import cells_in, forms_of
@@ -91,7 +92,13 @@ def audit(
     kin = families_of(first.respondents, families)
     estimates, flags = _estimates(benchmark, all_forms, reference, matrices, judged, audited, people, kin, desk)
     found = _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
-    return replace(found, flags=tuple(flags), families=dict(zip(first.respondents, kin, strict=True)))
+    shown = examples(benchmark, desk, judges, all_forms, people, reference, matrices, judged)
+    return replace(
+        found,
+        flags=tuple(flags),
+        families=dict(zip(first.respondents, kin, strict=True)),
+        examples=tuple(example.to_dict() for example in shown),
+    )
 
 
 def _estimates(

@@ -65,6 +65,8 @@ class BenchmarkAudit:
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to do."""
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    """The items on which administrations, judges or people disagree most, with all that was said (`hqm.examples`)."""
 
     def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
         """The first estimate of this indicator (and metric).
@@ -95,7 +97,7 @@ class BenchmarkAudit:
         rest["respondents"] = tuple(RespondentScores(**row) for row in data["respondents"])
         rest["estimates"] = tuple(Estimate.from_dict(row) for row in data["estimates"])
         rest["cells"], rest["findings"] = tuple(data["cells"]), tuple(data["findings"])
-        rest["flags"] = tuple(data.get("flags", ()))
+        rest["flags"], rest["examples"] = tuple(data.get("flags", ())), tuple(data.get("examples", ()))
         return cls(**rest)
 
 

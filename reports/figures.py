@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hqm import BenchmarkAudit, Cell, RespondentScores
 
 # drawn in these colours, then handed to the page: ink becomes currentColor, the accent a variable of the style sheet
-_INK, _ACCENT, _FAINT = "#010203", "#040506", "#070809"
-_THEME = {_INK: "currentColor", _ACCENT: "var(--accent)", _FAINT: "var(--faint)"}
+INK, ACCENT, FAINT, QUIET, WARN = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f"
+_THEME = {
+    INK: "currentColor",
+    ACCENT: "var(--accent)",
+    FAINT: "var(--faint)",
+    QUIET: "var(--quiet)",
+    WARN: "var(--warn)",
+}
 
 
 def facet_pairs(one: BenchmarkAudit) -> list[tuple[str, str]]:
@@ -38,6 +46,20 @@ def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y:
     if not known:
         return ""
     judged = other in one.respondents[0].judged
+    with drawing(4.6, 4.2) as (axes, finish):
+        xs, ys, labels = zip(*known, strict=True)
+        ends_x, ends_y = (ends(xs), ends(ys)) if judged else (ends([*xs, *ys]),) * 2
+        if not judged:
+            axes.plot(ends_x, ends_y, color=FAINT, linewidth=1, zorder=1)
+        axes.scatter(xs, ys, s=28, color=ACCENT, zorder=2)
+        label_points(axes, xs, ys, labels, ends_x, ends_y)
+        axes.set(xlim=ends_x, ylim=ends_y, xlabel=label_x, ylabel=label_y, box_aspect=1)
+        return finish()
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[tuple[Any, Callable[[], str]]]:
+    """Axes of so many inches in the page's style, and what turns them into SVG text."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -48,34 +70,46 @@ def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y:
         "svg.hashsalt": "hqm",
         "font.family": ["sans-serif"],
         "font.size": 10,
-        "axes.edgecolor": _INK,
-        "axes.labelcolor": _INK,
-        "xtick.color": _INK,
-        "ytick.color": _INK,
-        "text.color": _INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "text.color": INK,
+        # names come from data: a dollar sign in one is a dollar sign, no formula
+        "text.parse_math": False,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.add_subplot()
-        xs, ys, labels = zip(*known, strict=True)
-        ends_x, ends_y = (_ends(xs), _ends(ys)) if judged else (_ends([*xs, *ys]),) * 2
-        if not judged:
-            axes.plot(ends_x, ends_y, color=_FAINT, linewidth=1, zorder=1)
-        axes.scatter(xs, ys, s=28, color=_ACCENT, zorder=2)
-        for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, ends_x, ends_y), strict=True):
-            if place is not None:
-                dx, dy, side = place
-                axes.annotate(
-                    label, (x, y), xytext=(dx, dy), textcoords="offset points", fontsize=8, ha=side, va="center"
-                )
-        axes.set(xlim=ends_x, ylim=ends_y, xlabel=label_x, ylabel=label_y, box_aspect=1)
         axes.spines[["top", "right"]].set_visible(False)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _themed(text.getvalue())
+
+        def finish() -> str:
+            text = io.StringIO()
+            figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+            return _themed(text.getvalue())
+
+        yield axes, finish
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float]:
+def label_points(
+    axes: Any,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    labels: Sequence[str],
+    ends_x: tuple[float, float],
+    ends_y: tuple[float, float],
+) -> None:
+    """Write names beside points, as far as there is room."""
+    labels = [_fitting(label) for label in labels]
+    for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, labels, ends_x, ends_y), strict=True):
+        if place is not None:
+            dx, dy, side = place
+            axes.annotate(
+                label, (x, y), xytext=(dx, dy), textcoords="offset points", fontsize=8, ha=side, va="center", parse_math=False
+            )  # fmt: skip
+
+
+def ends(values: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis, with a margin."""
     low, high = min(values), max(values)
     margin = 0.06 * (high - low) or 0.05
@@ -83,7 +117,11 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _places(
-    xs: Sequence[float], ys: Sequence[float], ends_x: tuple[float, float], ends_y: tuple[float, float]
+    xs: Sequence[float],
+    ys: Sequence[float],
+    labels: Sequence[str],
+    ends_x: tuple[float, float],
+    ends_y: tuple[float, float],
 ) -> list[tuple[float, float, str] | None]:
     """Where each label goes: right of its point, left of it near the right edge, a little higher where neighbours crowd.
 
@@ -92,17 +130,27 @@ def _places(
     across = [(x - ends_x[0]) / (ends_x[1] - ends_x[0]) for x in xs]
     up = [(y - ends_y[0]) / (ends_y[1] - ends_y[0]) for y in ys]
     placed: list[tuple[float, float, str] | None] = [None] * len(xs)
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     for i in sorted(range(len(xs)), key=lambda i: (up[i], across[i])):
-        left = across[i] > 0.72
-        middle, lift = across[i] + (-0.12 if left else 0.12), 0.0
-        # a label is about a fifth of the axis long and a thirtieth high
-        while any(abs(middle - u) < 0.22 and abs(up[i] + lift - v) < 0.034 for u, v in taken):
+        # a letter is about a sixty-fifth of the axis wide, a line about a thirtieth high
+        width = 0.0155 * len(labels[i])
+        left = across[i] + width + 0.03 > 1
+        start = across[i] - 0.02 - width if left else across[i] + 0.02
+        lift = 0.0
+        while any(start < end and begin < start + width and abs(up[i] + lift - v) < 0.034 for begin, end, v in taken):
             lift += 0.012
         if lift <= 0.08:
-            taken.append((middle, up[i] + lift))
+            taken.append((start, start + width, up[i] + lift))
             placed[i] = (-6.0 if left else 6.0, lift * 250, "right" if left else "left")
     return placed
+
+
+_LONGEST = 18
+
+
+def _fitting(label: str) -> str:
+    """A label that leaves room for others; the text beside the drawing has the whole name."""
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
 def _themed(svg: str) -> str:
@@ -110,6 +158,11 @@ def _themed(svg: str) -> str:
     svg = svg[svg.index("<svg") :]
     for drawn, shown in _THEME.items():
         svg = svg.replace(drawn, shown)
+    # many drawings stand on one page: keep only the ids that are referred to, and make them the drawing's own
+    used = set(re.findall(r'(?:url\(#|href="#)([\w-]+)', svg))
+    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{own}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(#|href="#)([\w-]+)', rf"\g<1>{own}-\2", svg)
     # text keeps the ink of the page; sizes come from the viewBox
     svg = re.sub(r'(<svg [^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg [^>]*?) height="[^"]*"', r"\1", svg, count=1)

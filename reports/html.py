@@ -1,22 +1,43 @@
-"""The HTML report: one self-contained file, no script, no request, the same bytes for the same audit."""
+"""The HTML report: one self-contained file, no request, the same bytes for the same audit."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from hqm.reports import tables
+from hqm.reports import drawings, evidence, score_tables, tables
 from hqm.reports.figures import facet_pairs, other_score, scatter
+from hqm.reports.glossary import Reader
+from hqm.reports.sentences import Point, in_short
 from hqm.reports.tables import Table
 
-from hqm import Audit, BenchmarkAudit
+from hqm import Audit, BenchmarkAudit, Cell
 
-_FACETS = {
-    "run": "Test-retest: another seed",
-    "form": "Parallel forms: another wording",
-    "judge": "Criterion: another judge",
+FACETS = {
+    "run": "Another seed",
+    "form": "Another wording",
+    "judge": "Another judge",
     "sight": "Without the picture",
+    "people": "People",
 }
+"""The facets as a reader knows them."""
+BRIEF = {
+    "Reliability by source of error": "Reliability",
+    "Leaderboard and tied sets": "Leaderboard",
+    "Types of hallucination": "Types",
+    "First against other administration": "First against other",
+    "Length of the answers": "Length",
+    "Where the variance comes from, and what you would need": "What you would need",
+    "What can be known without the picture": "Without the picture",
+    "Unscored answers": "Unscored",
+}
+"""Headings that are shorter in the list of sections."""
+_DRAWN = 3
+"""Metrics that are drawn; the tables have all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +47,22 @@ class Figure:
     svg: str
     caption: str
     alternative: str
+    signature: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A part of a benchmark's section: a heading, drawings, tables, and the terms that appear there first."""
+
+    title: str
+    brief: str
+    """The title in the list of sections."""
+    anchor: str
+    remarks: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,76 +71,306 @@ class Section:
 
     audit: BenchmarkAudit
     anchor: str
-    design: str
-    scores: tuple[Table, ...]
-    figures: tuple[Figure, ...]
-    evidence: tuple[Table, ...]
+    points: tuple[Point, ...]
+    terms: tuple[tuple[str, str], ...]
+    metrics: tuple[tuple[str, str], ...]
+    groups: tuple[Group, ...]
+    examples: tuple[Mapping[str, Any], ...]
+    facets: tuple[tuple[str, str], ...]
+    types: tuple[str, ...]
+    respondents: tuple[tuple[str, str], ...]
 
 
 def render(audit: Audit) -> str:
     """The report as text."""
     import jinja2
+    from markupsafe import Markup
 
+    folder = Path(__file__).parent / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    script = (folder / "report.js").read_text(encoding="utf-8")
+    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    reader = Reader()
+    summary = tables.summary(audit)
+    points = [tuple(in_short(one)) for one in audit.audits]
+    first = [tuple(reader.meets(_words(mine))) for mine in points]
+    summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
+    sections = [
+        _section(one, i, mine, terms, reader)
+        for i, (one, mine, terms) in enumerate(zip(audit.audits, points, first, strict=True), 1)
+    ]
     return environment.get_template("report.html").render(
         audit=audit,
-        summary=tables.summary(audit),
-        sections=[_section(one) for one in audit.audits],
+        summary=summary,
+        summary_terms=summary_terms,
+        sections=sections,
         record=tables.record(audit),
         identities=tables.identities(audit),
-        signatures=tables.signatures(audit.audits),
+        signatures=_signatures(audit.audits),
+        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # noqa: S704: our own file, no data in it
+        script=Markup(script),  # noqa: S704: our own file, no data in it
+        script_hash=hashed,
     )
 
 
-def _section(one: BenchmarkAudit) -> Section:
-    first = (
-        tables.leaderboard(one),
-        tables.indicators(one),
-        tables.by_type(one),
-        tables.yes_ratios(one),
-        tables.lengths(one),
-    )
-    evidence = (tables.coverage(one), tables.states(one), tables.forms(one), tables.findings(one))
+def _words(points: Iterable[Point]) -> Iterable[str]:
+    for point in points:
+        yield point.question
+        yield from ("".join(part.text for part in sentence) for sentence in point.sentences)
+
+
+def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
+    """Every signature once: its place on the page, what it signs, and the line."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for one in audits:
+        for e in one.estimates:
+            found.setdefault(
+                e.signature, (tables.anchor(e.signature), f"{one.benchmark} {e.indicator} {e.metric}", e.signature)
+            )
+    return list(found.values())
+
+
+def _section(
+    one: BenchmarkAudit, i: int, points: tuple[Point, ...], first: tuple[tuple[str, str], ...], reader: Reader
+) -> Section:
+    groups = []
+    for n, (title, remarks, figures, found) in enumerate(_groups(one), 1):
+        kept = tuple(table for table in found if table is not None)
+        texts = [title, *remarks, *(f.caption for f in figures), *(text for table in kept for text in table.texts())]
+        if kept or figures or remarks:
+            groups.append(
+                Group(
+                    title,
+                    BRIEF.get(title, title),
+                    f"b{i}-{n}",
+                    tuple(remarks),
+                    tuple(figures),
+                    kept,
+                    tuple(reader.meets(texts)),
+                )
+            )
+    facets = dict.fromkeys(facet for example in one.examples for facet in example["facets"])
+    kinds = dict.fromkeys(str(example["type"]) for example in one.examples if example["type"])
+    people = dict.fromkeys(str(said["respondent"]) for example in one.examples for said in example["answers"])
     return Section(
         audit=one,
-        anchor=one.benchmark,
-        design=_design(one),
-        scores=tuple(table for table in first if table is not None),
-        figures=tuple(_figures(one)),
-        evidence=tuple(table for table in evidence if table is not None),
+        anchor=f"b{i}",
+        points=points,
+        terms=first,
+        metrics=tuple((name, about["about"]) for name, about in one.metrics.items() if about.get("about")),
+        groups=tuple(groups),
+        examples=tuple(_example(one, example) for example in one.examples),
+        facets=tuple((facet, FACETS.get(facet, facet)) for facet in facets),
+        types=tuple(kinds),
+        respondents=tuple((name, tables.short(name)) for name in people),
     )
 
 
-def _design(one: BenchmarkAudit) -> str:
-    """What was administered, in one sentence."""
-    people = f"{len(one.respondents)} respondent{'s' * (len(one.respondents) != 1)}"
-    pictures = f" about {one.images:,} pictures" if one.images else ""
-    sittings = "; ".join(tables.cell(name) for name in one.cells)
-    reader = f", answers read by {one.parser}" if one.parser else ""
-    return f"{one.items:,} items{pictures}, {people}; administrations: {sittings}. {one.scoring.capitalize()} scoring{reader}."
+Parts = tuple[str, list[str], list[Figure], list[Table | None]]
 
 
-def _figures(one: BenchmarkAudit) -> list[Figure]:
+def _groups(one: BenchmarkAudit) -> Iterable[Parts]:
+    metric = next(iter(one.metrics))
+    yield "Reliability by source of error", [], [], [evidence.reliability(one), score_tables.warnings(one)]
+    board = drawings.intervals(one, metric)
+    shown = f"Leaderboard by {metric}; bars are 95% intervals over pictures."
+    drawn = (
+        [Figure(board, shown, shown + " The table beside it has the numbers.", score_tables.made_of(one))]
+        if board
+        else []
+    )
+    sets = score_tables.tied_sets(one)
+    tests = evidence.family_table(one, ["discriminability"], "How finely it separates")
+    yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(one), evidence.tied(one, sets), tests]
+    profile = drawings.type_profile(one, metric)
+    told = f"Profile of {metric} by type: hard types lie low."
+    drawn = (
+        [Figure(profile, told, told + " The table of respondents by type has the numbers.", score_tables.made_of(one))]
+        if profile
+        else []
+    )
+    yield (
+        "Types of hallucination",
+        [],
+        drawn,
+        [score_tables.coverage(one), score_tables.by_type(one), score_tables.added_value(one)],
+    )
+    yield "First against other administration", [], list(_figures(one)), []
+    bias = [score_tables.yes_ratios(one), score_tables.response_bias(one)]
+    if one.task in ("yes_no", "choice"):
+        lacking = (
+            []
+            if bias[1]
+            else ["d′, c and acquiescence were not measured: they need a form whose right answers are turned round."]
+        )
+        yield "Response bias", lacking, [], bias
+    yield "Length of the answers", [], [], [score_tables.lengths(one)]
+    criterion = evidence.family_table(one, ["criterion"], "Scores against people and oracles")
+    yield "People", [], [], [score_tables.judged(one), criterion]
+    steady = evidence.family_table(
+        one, ["judge_consistency", "judge_agreement"], "The judge asked again, and another judge"
+    )
+    judged = any("judge=" in name and "judge=rule" not in name for name in one.cells)
+    yield (
+        "Judges",
+        [] if judged else ["No model judges this benchmark: a rule scores it, and says the same every time."],
+        [],
+        [steady if judged else None],
+    )
+    yield from _variance(one)
+    drawing, count = drawings.item_map(one, metric)
+    caption = f"Item map: {count:,} items by difficulty and discrimination; a larger point is several items, a diamond a flagged one, named."
+    drawn = (
+        [Figure(drawing, caption, caption + " The table below names the flagged items.", score_tables.made_of(one))]
+        if drawing
+        else []
+    )
+    yield "Items", [] if drawing else [_why_no_map(one, metric)], drawn, [evidence.flagged_items(one)]
+    without = evidence.not_blind(one)
+    yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(one))
+    yield "Unscored answers", [], [], [score_tables.states(one)]
+    yield "Forms and data", [], [], [score_tables.forms(one), score_tables.findings(one)]
+    yield "All estimates", [], [], [tables.indicators(one)]
+
+
+def _why_no_map(one: BenchmarkAudit, metric: str) -> str:
+    found = tables.find(one, "items.discrimination", metric)
+    reason = found.reason if found is not None and found.reason else "this audit holds no estimate of it"
+    return f"Difficulty and discrimination were not measured: {reason}."
+
+
+def _variance(one: BenchmarkAudit) -> Iterable[Parts]:
+    title = "Where the variance comes from, and what you would need"
+    figures, found = [], []
+    for e in evidence.crossed(one):
+        found += [evidence.components(e), evidence.decision(e)]
+        curve = drawings.decision_curve(e)
+        if curve:
+            told = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
+            figures.append(Figure(curve, told, told + " The table of the D-study has the numbers.", e.signature))
+    foretold = tables.find(one, "expected.reliability", next(iter(one.metrics)))
+    curve = drawings.decision_curve(foretold)
+    if foretold is not None and curve:
+        told = "Reliability expected from the first token's probabilities, against the number of items."
+        figures.append(Figure(curve, told, told, foretold.signature))
+    inside = evidence.family_table(one, ["consistency"], "Internal consistency")
+    if not found:
+        absent = next((e.reason for e in one.estimates if e.indicator.startswith("generalizability.") and e.reason), "")
+        yield (
+            title,
+            [f"The G study and the D-study were not measured: {absent or 'they need a second seed, form or judge'}."],
+            figures,
+            [inside],
+        )
+    else:
+        yield title, [], figures, [*found, inside]
+
+
+def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
     names = [tables.short(row.name) for row in one.respondents]
-    found = []
-    for facet, other in facet_pairs(one):
-        for metric in one.metrics:
+    pairs = facet_pairs(one)
+    for metric in list(one.metrics)[:_DRAWN]:
+        for facet, other in pairs:
             measured = "share of faithful answers" if facet == "judge" else metric
             x, y = f"{metric}, {tables.cell(one.reference)}", f"{measured}, {tables.cell(other)}"
             svg = scatter(one, metric, other, x, y, names)
+            if not svg:
+                continue
+            told = "; ".join(
+                f"{name} {tables.number(row.cells[one.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
+                for name, row in zip(names, one.respondents, strict=True)
+            )
+            signed = _signature(one, metric, other)
+            on_line = "" if other in one.respondents[0].judged else "; on the line nothing changed"
+            yield Figure(
+                svg,
+                f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}.",
+                f"{x} and {y}: {told}",
+                signed,
+            )
+            if other in one.respondents[0].judged:
+                continue
+            limits = next(
+                (
+                    e
+                    for e in one.estimates
+                    if e.indicator.endswith(".limits_of_agreement") and (e.metric, e.other) == (metric, other)
+                ),
+                None,
+            )
+            svg = drawings.bland_altman(one, metric, other, limits)
             if svg:
-                told = "; ".join(
-                    f"{name} {tables.number(row.cells[one.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
-                    for name, row in zip(names, one.respondents, strict=True)
-                )
-                meaning = "" if facet == "judge" else "; on the line nothing changed"
-                found.append(
-                    Figure(svg, f"{_FACETS[facet]}. Each point is a respondent{meaning}.", f"{x} and {y}: {told}")
-                )
-    return found
+                yield Figure(svg, *_limits_told(FACETS[facet], metric, limits), signed)
+        others = [other for _, other in pairs]
+        svg = drawings.rank_flow(one, metric, others) if others else ""
+        if svg:
+            told = f"Rank flow of {metric}: places from {tables.cell(one.reference)} on; strong lines moved far."
+            yield Figure(
+                svg,
+                told,
+                told + " The scores stand in the drawings before it.",
+                score_tables.made_of(one, metric),
+                wide=True,
+            )
+
+
+def _varied(facet: str, other: str) -> str:
+    judge = Cell.parse(other).judge
+    if facet == "judge" and judge == "human":
+        return FACETS["people"]
+    return "The oracle that knows the scenes" if facet == "judge" and judge == "oracle" else FACETS[facet]
+
+
+def _limits_told(facet: str, metric: str, limits: Any) -> tuple[str, str]:
+    caption = f"{facet}: differences in {metric} (Bland and Altman)."
+    if limits is None or limits.value is None:
+        reason = limits.reason if limits is not None else "no estimate"
+        return f"{caption} Limits of agreement: not measured ({reason}).", caption
+    ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
+    shown = f" Mean difference {tables.number(limits.value)}, limits of agreement {tables.number(ends[0][0])} to {tables.number(ends[1][0])}."
+    return caption + shown, caption + shown
+
+
+def _signature(one: BenchmarkAudit, metric: str, other: str) -> str:
+    mine = [e for e in one.estimates if (e.metric, e.other) == (metric, other)]
+    return next((e.signature for e in mine if e.indicator.endswith(".pearson")), mine[0].signature if mine else "")
+
+
+def _example(one: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An example as the page shows it: names short, numbers as text."""
+    rows = []
+    for said in example["answers"]:
+        value = said["value"]
+        rows.append(
+            {
+                **said,
+                "who": tables.short(str(said["respondent"])),
+                "where": tables.cell(str(said["cell"])),
+                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in one.cells),
+                "good": None if value is None else bool(value >= 0.5),
+                "label": Cell.parse(str(said["cell"])).judge
+                if not said["text"] and str(said["cell"]) not in one.cells
+                else "",
+            }
+        )
+    facets = [(name, FACETS.get(name, name), tables.percent(gap)) for name, gap in example["facets"].items()]
+    people = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
+    return {**example, "answers": rows, "facets": facets, "people": people, "cut": example["respondents"] - len(people)}
+
+
+def _verdict(value: float | None, state: str, label: bool = False) -> str:
+    """A verdict in words.
+
+    >>> _verdict(1.0, "ok"), _verdict(0.0, "ok"), _verdict(None, "unparsed"), _verdict(0.5, "ok")
+    ('right', 'wrong', 'not scored: unparsed', '0.50')
+    """
+    if value is None:
+        return f"not scored: {state}"
+    words = {1.0: "faithful", 0.0: "hallucinated"} if label else {1.0: "right", 0.0: "wrong"}
+    return words.get(value) or tables.number(value, 2)

@@ -43,6 +43,10 @@ STATISTICS = {
     "krippendorff_alpha": "Krippendorff's alpha",
     "gwet_ac1": "Gwet's AC1",
     "kappa": "Cohen's kappa",
+    "labels_needed": "labels a respondent for .90",
+    "rogan_gladen": "corrected for the scorer's errors",
+    "prediction_powered": "corrected by people (prediction-powered)",
+    "above_chance": "above blind answers",
     "yes_ratio_shift": "yes-ratio shift",
     "length_shift": "length shift (words)",
 }
@@ -80,6 +84,7 @@ COUNTS = (
     "misfit_items",
     "leakage_cues",
     "added_value",
+    "labels_needed",
 )
 """Statistics that count something."""
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
 
-from hqm import FLAGS, STATES, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores
+from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval
 
 DASH = "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One cell: its text, and what lies behind it (a signature, a reason)."""
+    """One cell, or one part of a sentence: its text, and what lies behind it."""
 
     text: str
     behind: str = ""
+    """A signature, a reason, a full name: shown beside the text on demand."""
     muted: bool = False
+    link: str = ""
+    """The place on the page that it points to: an estimate's signature."""
+    small: str = ""
+    """A second line: the statistic's name, an interval."""
+    heat: int | None = None
+    """A step from 0 (worst) to 6 (best) that colours the cell."""
+    bar: str = ""
+    """The length of a bar behind the text, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,15 @@ class Table:
     right: tuple[int, ...] = ()
     """The columns that hold numbers."""
     notes: tuple[str, ...] = ()
+    signature: str = ""
+    """What the numbers were made of, where they are no estimates with signatures of their own."""
+
+    def texts(self) -> Iterable[str]:
+        """All that a reader sees of it, in order."""
+        yield from (self.caption, *self.columns)
+        for row in self.rows:
+            yield from (part for one in row for part in (one.text, one.small) if part)
+        yield from self.notes
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -87,7 +106,8 @@ def cell(text: str) -> str:
     return ", ".join(words)
 
 
-def _digits(found: Estimate) -> int:
+def digits(found: Estimate) -> int:
+    """How many digits an estimate is shown with."""
     statistic = found.indicator.rpartition(".")[2]
     return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
 
@@ -95,7 +115,43 @@ def _digits(found: Estimate) -> int:
 def estimate(found: Estimate) -> Text:
     """An estimate's number with its signature behind; a dash with the reason where there is none."""
     behind = "\n".join(filter(None, (found.reason, found.signature)))
-    return Text(number(found.value, _digits(found)), behind, found.status != "ok")
+    return Text(number(found.value, digits(found)), behind, found.status != "ok", link=anchor(found.signature))
+
+
+def anchor(signature: str) -> str:
+    """The name of the place on the page where a signature stands.
+
+    >>> anchor("benchmark:pope@1|answers:0")
+    's-fb3dee0312'
+    """
+    return f"s-{hashlib.sha256(signature.encode()).hexdigest()[:10]}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share in percent; never 0% of something and never 100% of less than all.
+
+    >>> percent(0.256), percent(0.0004), percent(0.9999), percent(None)
+    ('26%', 'under 1%', 'over 99%', '–')
+    """
+    if share is None or not math.isfinite(share):
+        return DASH
+    text = f"{100 * share:.{digits}f}"
+    if float(text) == 0 and share > 0:
+        return "under 1%"
+    if float(text) == 100 and share < 1:
+        return "over 99%"
+    return f"{text.replace('-', '−')}%"
+
+
+def p_value(value: float | None) -> str:
+    """A probability of the null hypothesis.
+
+    >>> p_value(0.0213), p_value(0.00001), p_value(None)
+    ('0.021', 'below 0.001', '–')
+    """
+    if value is not None and 0 <= value < 0.001:
+        return "below 0.001"
+    return "above 0.999" if value is not None and value > 0.999 else number(value)
 
 
 def summary(audit: Audit) -> Table:
@@ -115,18 +171,19 @@ def summary(audit: Audit) -> Table:
         for metric in one.metrics:
             wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
                       "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
-            found = [_find(one, indicator, metric) for indicator in wanted]
+            found = [find(one, indicator, metric) for indicator in wanted]
             head = (one.title, TASKS[one.task], f"{one.items:,}", str(len(one.respondents)), metric)
             numbers = (estimate(f) if f else Text(DASH, "not measured", True) for f in found)
             rows.append((*map(Text, head), *numbers, Text(types)))
     notes = (
-        "Coefficients of different error sources are never averaged. Hold the pointer over a number for its signature.",
+        "Coefficients of different error sources are never averaged. Every number leads to its signature.",
         "r0: the correlation that independent coin flips at each respondent's own rate would reach with this many items.",
     )
     return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
-def _find(one: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+def find(one: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+    """The first estimate of this indicator and metric, if there is one."""
     return next((e for e in one.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
 
 
@@ -136,8 +193,7 @@ def indicators(one: BenchmarkAudit) -> Table:
         "Indicator",
         "Statistic",
         "Metric",
-        "First",
-        "Other",
+        "Against",
         "Value",
         "95% interval",
         "n",
@@ -156,10 +212,12 @@ def indicators(one: BenchmarkAudit) -> Table:
                 Text(FAMILIES.get(family, family)),
                 Text(statistic_name(statistic)),
                 Text(found.metric),
-                Text(cell(found.first), found.first),
-                Text(cell(found.other), found.other),
+                Text(
+                    " and ".join(cell(name) for name in found.other.split(" & ")) if found.other else "by itself",
+                    found.other,
+                ),
                 estimate(found),
-                Text(interval(found.interval("model_population"), _digits(found)), _methods(found)),
+                Text(interval(found.interval("model_population"), digits(found)), _methods(found)),
                 Text(str(found.n_respondents)),
                 Text(f"{found.n_items:,}"),
                 Text(f"{found.unscored:,}"),
@@ -168,7 +226,8 @@ def indicators(one: BenchmarkAudit) -> Table:
         )
     reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in one.estimates if e.reason}
     notes_below = [f"{flag}: {FLAGS[flag]}." for flag in sorted(used) if flag in FLAGS] + sorted(reasons)
-    return Table("Indicators", columns, tuple(rows), (5, 6, 7, 8, 9), tuple(notes_below))
+    first = f"All of {cell(one.reference)}, by itself or against another administration."
+    return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
 
 
 def indicators_brief(one: BenchmarkAudit) -> Table:
@@ -181,7 +240,7 @@ def indicators_brief(one: BenchmarkAudit) -> Table:
         name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
         if family == "criterion":
             name += f" ({Cell.parse(found.other).judge})"
-        spans = [interval(found.interval(kind), _digits(found)) for kind in ("fixed_models", "model_population")]
+        spans = [interval(found.interval(kind), digits(found)) for kind in ("fixed_models", "model_population")]
         rows.append((Text(name, family), Text(found.metric), estimate(found), *map(Text, spans)))
         if found.reason:
             reasons.append(f"{found.indicator} ({found.metric}): {found.reason}")
@@ -195,147 +254,11 @@ def _methods(found: Estimate) -> str:
     return "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in found.intervals)
 
 
-def leaderboard(one: BenchmarkAudit) -> Table:
-    """Respondents by the first audited metric, best first, with intervals over pictures."""
-    first = next(iter(one.metrics))
-    lower = one.metrics[first]["better"] == "lower"
-
-    def rank(row: RespondentScores) -> float:
-        score = row.scores.get(first)
-        return math.inf if score is None else score if lower else -score
-
-    columns = ["Respondent"]
-    for metric in one.metrics:
-        columns += [metric, "95% interval"]
-    others = (
-        [name for name in one.respondents[0].scores if name not in one.metrics and "." not in name]
-        if one.respondents
-        else []
-    )
-    columns += others
-    rows = []
-    for row in sorted(one.respondents, key=rank):
-        cells = [Text(short(row.name), row.name)]
-        for metric in one.metrics:
-            low, high = row.intervals[metric]
-            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-            cells += [Text(number(row.scores.get(metric))), Text(shown)]
-        rows.append((*cells, *(Text(number(row.scores.get(name))) for name in others)))
-    better = "lower" if lower else "higher"
-    notes = (
-        f"Sorted by {first} ({better} is better), {cell(one.reference)}. Intervals: each picture with its questions left out once.",
-    )
-    return Table("Respondents", tuple(columns), tuple(rows), tuple(range(1, len(columns))), notes)
-
-
-def by_type(one: BenchmarkAudit) -> Table | None:
-    """Respondents by hallucination type; None where nothing is labelled."""
-    types = [kind for kind in one.coverage if any(kind in row.by_type for row in one.respondents)]
-    if len(types) < 2:
-        return None
-    rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.by_type.get(k))) for k in types)) for r in one.respondents
-    )
-    return Table(f"{next(iter(one.metrics))} by type", ("Respondent", *types), rows, tuple(range(1, len(types) + 1)))
-
-
-def yes_ratios(one: BenchmarkAudit) -> Table | None:
-    """The share of answers yes beside the share of questions whose right answer is yes, form by form."""
-    if not one.truth_yes:
-        return None
-    cells = [name for name in one.cells if any(name in row.yes_ratio for row in one.respondents)]
-    truth = (
-        Text("the right answers", muted=True),
-        *(Text(number(one.truth_yes.get(Cell.parse(c).form))) for c in cells),
-    )
-    rows = [truth]
-    rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in one.respondents]
-    notes = ("Far above the right answers: acquiescence, the habit of saying yes. Far below: the habit of saying no.",)
-    return Table(
-        "Share of answers yes", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes
-    )
-
-
-def lengths(one: BenchmarkAudit) -> Table:
-    """The mean length of the answers in words, administration by administration."""
-    rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in one.cells)) for r in one.respondents
-    )
-    columns = ("Respondent", *map(cell, one.cells))
-    return Table("Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))))
-
-
-def coverage(one: BenchmarkAudit) -> Table:
-    """The eight types with items, pictures and distinct wordings."""
-    rows = [
-        (
-            Text(kind),
-            Text(str(row["state"]), muted=not row["items"]),
-            *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
-        )
-        for kind, row in one.coverage.items()
-    ]
-    notes = (
-        "By design: the benchmark asks about nothing else, though its release carries no labels. Claimed: it says that it "
-        "measures the type, but no item is known to, so the type cannot be scored.",
-    )
-    return Table(
-        "Coverage of hallucination types",
-        ("Type", "State", "Items", "Pictures", "Distinct wordings"),
-        tuple(rows),
-        (2, 3, 4),
-        notes,
-    )
-
-
-def states(one: BenchmarkAudit) -> Table:
-    """How the answers came out, counted apart."""
-    seen = [state for state in STATES if any(row.states[c][state] for row in one.respondents for c in one.cells)]
-    shown = [state for state in STATES if state in seen or state != "missing"]
-    rows: list[tuple[Text, ...]] = []
-    for row in one.respondents:
-        for name in one.cells:
-            counts = (Text(f"{row.states[name][state]:,}", muted=not row.states[name][state]) for state in shown)
-            rows.append((Text(short(row.name), row.name), Text(cell(name), name), *counts))
-    notes = (
-        "ok: read and scored. unparsed: no answer could be read from it. refused: declined. truncated: cut at the limit of tokens, "
-        "scored if it could be read. error: no answer came back; never scored.",
-    )
-    return Table(
-        "How the answers came out",
-        ("Respondent", "Administration", *shown),
-        tuple(rows),
-        tuple(range(2, len(shown) + 2)),
-        notes,
-    )
-
-
-def forms(one: BenchmarkAudit) -> Table:
-    """The forms, and the rules that made them."""
-    rows = [
-        (
-            Text(name),
-            Text(f"{row['items']:,}"),
-            Text(f"{row['left_out']:,}"),
-            Text(", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())),
-            Text(row["digest"]),
-        )
-        for name, row in one.forms.items()
-    ]
-    return Table("Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2))
-
-
-def findings(one: BenchmarkAudit) -> Table | None:
-    """What was found in the data."""
-    rows = [(Text(f["name"]), Text(f["sentence"]), Text("\n".join(f["examples"]))) for f in one.findings]
-    return Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
-
-
 def record(audit: Audit) -> Table:
     """How the audit was made."""
     rows = [("HQM", audit.hqm_version), ("command", audit.command)]
     rows += list(_flat("", audit.record))
-    return Table("Run record", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
+    return Table("How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
 
 
 def identities(audit: Audit) -> Table:

@@ -357,7 +357,7 @@ def test_every_device_gets_a_process(
     made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two devices by name (both this CPU): the work is cut finely, each worker takes its own, the answers are the same."""
-    from hqm import engine
+    from hqm.engines import local as engine
 
     requests = [replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n) for n in range(8) for r in asked(pictures, 1.0)]
     alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
@@ -365,9 +365,9 @@ def test_every_device_gets_a_process(
     cuts: list[int] = []
     spread = engine._spread
 
-    def spy(work: Any, shards: Any, count: int, devices: Any) -> Any:
+    def spy(work: Any, shards: Any, count: int, stop: Any, devices: Any) -> Any:
         cuts.extend([len(shards), count, len(devices)])
-        return spread(work, shards, count, devices)
+        return spread(work, shards, count, stop, devices)
 
     monkeypatch.setattr(engine, "_spread", spy)
     got: dict[Key, Response] = {}

@@ -172,6 +172,15 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
             f"form=original|run=0|judge={server.name()}",
             f"form=original|run=0|judge={server.name()}#1",
         )
+        # a reader sees where the two askings part, in the judge's own words
+        shown = [e for e in found["examples"] if "judge" in e["facets"]]  # type: ignore[attr-defined]
+        assert shown
+        words = [w for e in shown for said in e["answers"] for w in said["judge_words"]]
+        assert any(w.startswith("verifier: Yes") for w in words)
+        assert any(w.startswith("verifier: No") for w in words)
+        page = (tmp_path / "out" / "report.html").read_text()
+        assert "<blockquote>verifier: Yes ✓</blockquote>" in page
+        assert "Judge asked again" in page or "The judge asked again" in page
     finally:
         server.stop()
 

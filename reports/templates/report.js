@@ -1,0 +1,34 @@
+"use strict";
+// the examples browser: hide what the reader did not ask for; without script all examples stay in view
+for (const form of document.querySelectorAll("form.filters")) {
+  const rows = [...document.querySelectorAll(`#${form.dataset.list} > li`)];
+  const words = rows.map((row) => row.textContent.toLowerCase());
+  const count = form.querySelector("output");
+  const apply = () => {
+    const value = (name) => form.elements.namedItem(name)?.value ?? "";
+    const sought = value("search").trim().toLowerCase();
+    let shown = 0;
+    rows.forEach((row, i) => {
+      const has = (name) => !value(name) || row.dataset[name].split(" ").includes(value(name));
+      const fits = has("facet") && has("type") && has("respondent") && (!sought || words[i].includes(sought));
+      row.hidden = !fits;
+      shown += fits ? 1 : 0;
+    });
+    count.value = `${shown} of ${rows.length} shown`;
+  };
+  form.hidden = false;
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  apply();
+}
+// a number leads to its signature, which lies folded
+const unfold = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  const around = target?.closest("details");
+  if (around && !around.open) {
+    around.open = true;
+    target.scrollIntoView();
+  }
+};
+addEventListener("hashchange", unfold);
+unfold();
