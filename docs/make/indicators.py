@@ -58,6 +58,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "specificity": ("judge_errors",),
     "kappa": ("cohen_kappa",),
     "prediction_powered": ("ppi_scores",),
+    "rogan_gladen": ("rogan_gladen_scores", "rogan_gladen"),
     "labels_needed": ("labels_needed",),
     "alpha": ("cronbach_alpha",),
     "alpha_types": ("cronbach_alpha",),
@@ -72,6 +73,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "separable_adjacent": ("paired_differences", "holm"),
     "minimum_difference": ("minimum_detectable_difference", "items_for_gap"),
     "levels": ("separation",),
+    "lead": ("resample",),
     "headroom": ("saturation",),
     "solved_by_all": ("saturation",),
     "above_chance": ("chance_corrected",),
@@ -141,8 +143,9 @@ def _given(node: ast.AST) -> Iterator[str]:
     values: list[ast.expr | None] = []
     if isinstance(node, ast.Call):
         values += node.args
-    if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
-        values += node.iter.elts
+    if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Tuple):
+        for element in node.iter.elts:
+            values += element.elts if isinstance(element, ast.Tuple) else [element]
     if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute):
         over = node.iter.func.value
         values += over.keys if isinstance(over, ast.Dict) else []
