@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import hqm
+from hqm.cli import main
 from hqm.recorded import Recording
 from hqm.respondents.recorded import RecordedRespondent
 
@@ -41,6 +43,26 @@ def data() -> Path:
 def store(tmp_path: Path) -> Iterator[hqm.Store]:
     with hqm.Store(tmp_path / "store.sqlite") as opened:
         yield opened
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process: exit status, output, errors."""
+
+    def go(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return go
 
 
 def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:

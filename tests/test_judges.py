@@ -4,18 +4,16 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import hqm
-from hqm.cli import main
 from hqm.judges.panel import parse_judge, parse_roles
 from hqm.judges.replies import played_back
+from tests.conftest import Run
 from tests.judge_server import JudgeServer
-
-Run = Callable[..., tuple[int, str, str]]
 
 MODULE = '''
 """Answers are split into facts by one model and each fact is checked by another, which sees the picture."""
@@ -46,21 +44,6 @@ class Facts(Benchmark):
         right = sum(match[1] == "yes" for match in said)
         return Verdict(right / len(facts), {"right": float(right), "facts": float(len(facts))})
 '''
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    def go(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return go
 
 
 @pytest.fixture

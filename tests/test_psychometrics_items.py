@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 
 
 def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
@@ -25,8 +25,8 @@ def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
 @given(arrays(float, st.integers(0, 12), elements=st.floats(0, 1, width=32)))
 def test_false_discovery_against_scipy(p: np.ndarray) -> None:
     expected = stats.false_discovery_control(p) if len(p) else p
-    assert false_discovery_q(p) == pytest.approx(expected)
-    with_gap = false_discovery_q(np.append(p, math.nan))
+    assert benjamini_hochberg(p) == pytest.approx(expected)
+    with_gap = benjamini_hochberg(np.append(p, math.nan))
     assert math.isnan(with_gap[-1])
     assert with_gap[:-1] == pytest.approx(expected)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.folds import Labelled, Numbers, accuracy, by_level, deal, gain_over, majority, numbers
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -169,7 +169,7 @@ def leakage_cues(
         hits = by_level(items, number)
         gain, p = gain_over(hits, baseline, items.cluster, level)
         found.append((name, accuracy(hits, items.cluster, level), gain, p, len(distinct)))
-    q = false_discovery_q([p for *_, p, _ in found])
+    q = benjamini_hochberg([p for *_, p, _ in found])
     cues = [
         Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, bool(adjusted < alpha))
         for (name, share, gain, p, distinct), adjusted in zip(found, q, strict=True)
@@ -259,7 +259,7 @@ def _giveaways(
     ]
     found = [
         Giveaway(phrase, items.labels[label], items.kinds[kind], n, k / n, float(q))
-        for (kind, phrase, (label, k), n), q in zip(tried, false_discovery_q(p), strict=True)
+        for (kind, phrase, (label, k), n), q in zip(tried, benjamini_hochberg(p), strict=True)
         if q < alpha and k / n >= purity and not math.isnan(q)
     ]
     return tuple(sorted(found, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))

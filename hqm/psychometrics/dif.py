@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
 
@@ -179,7 +179,7 @@ def item_functioning(
             for level in range(count):
                 tables[:, level, row, column] = passed[who & (number == level)].sum(axis=0)
     found = [mantel_haenszel(table, alpha=alpha) for table in tables]
-    q = false_discovery_q([item.p for item in found])
+    q = benjamini_hochberg([item.p for item in found])
     return tuple(
         replace(item, q=float(value), grade=item.grade if value < alpha or not item.grade else "A")
         for item, value in zip(found, q, strict=True)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
 Array = npt.NDArray[np.float64]
@@ -165,7 +165,7 @@ def item_analysis(
     r, n = _correlations(x, _rest(x))
     shrunk = n * size / respondents
     p = _two_sided(r, shrunk)
-    q = false_discovery_q(p)
+    q = benjamini_hochberg(p)
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(shrunk > 3, float(ndtri(0.5 + level / 2)) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
@@ -291,7 +291,7 @@ def label_error_candidates(
     rest = _rest(x)
     r, n = _correlations(x, rest)
     both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
-    q = false_discovery_q(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
+    q = benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
     found = []
     for i in np.flatnonzero(q < alpha):
         seen = np.isfinite(x[:, i])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.irt import item_response
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
 Array = npt.NDArray[np.float64]
@@ -140,7 +140,7 @@ def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = N
     from scipy.special import ndtr
 
     worst = np.fmax(np.abs(t_in), np.abs(t_out))
-    q = false_discovery_q(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
+    q = benjamini_hochberg(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
     items = []
     for i in range(x.shape[1]):
         if not known[i]:

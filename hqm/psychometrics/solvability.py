@@ -10,7 +10,7 @@ import numpy as np
 
 from hqm.psychometrics.cues import words
 from hqm.psychometrics.folds import Hits, Labelled, Numbers, accuracy, deal, gain_over, majority
-from hqm.psychometrics.multiplicity import false_discovery_q
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -137,7 +137,7 @@ def blind_solvability(
         share = accuracy(hits[inside], cluster, level)
         rows.append((name, int(inside.sum()), distinct, share, float(baseline[inside].mean()), gain, p))
     # a type with one label is answered by its name: nothing is tested
-    q = false_discovery_q([p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows])
+    q = benjamini_hochberg([p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows])
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
     gain, p = gain_over(hits, baseline, items.cluster, level)
     share = accuracy(hits, items.cluster, level)
