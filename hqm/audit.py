@@ -29,10 +29,11 @@ from hqm.indicators.case import case
 from hqm.indicators.compare import compare_runs
 from hqm.indicators.expected import expected
 from hqm.indicators.flags import warn
+from hqm.indicators.judged import people_agree
 from hqm.indicators.single import describe
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.panel import named, parse_judge
-from hqm.judging import FAITHFUL, labels_matrix, oracle_matrix
+from hqm.judging import FAITHFUL, RATER, labels_matrix, oracle_matrix
 from hqm.lint import lint_form
 from hqm.metrics import Metric
 from hqm.psychometrics import family_dependence, jackknife_interval
@@ -154,10 +155,25 @@ def _estimates(
             found += compare(
                 "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=kin
             )
+            if leading and other.cell.judge == "human":
+                raters = _labels_by_rater(benchmark, desk, reference)
+                found.append(people_agree(case("criterion", "judge", (first,), metric, protocol), raters))
         estimates += found
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, found, family)]
     return estimates, flags
+
+
+def _labels_by_rater(
+    benchmark: Benchmark, desk: Desk, reference: Cell
+) -> Mapping[str, Mapping[tuple[str, str], float]]:
+    """Person -> (respondent, item) -> label, of the people whose own labels the store has."""
+    found = {}
+    for judge, form, run in desk.store.judged(benchmark.name):
+        if RATER in judge and (form, run) == (reference.form, reference.run):
+            labels = desk.store.judgements(benchmark.name, judge, form, run)
+            found[judge] = {(one.respondent, one.item): one.label for one in labels if one.label is not None}
+    return found
 
 
 def _probabilities(
@@ -229,7 +245,7 @@ def _judged(
         judgements = benchmark.read_criterion(criterion, form, first.respondents)
         desk.store.judge(benchmark.name, form.name, first.cell.run, judgements)
     for judge, form_name, run in desk.store.judged(benchmark.name):
-        if (form_name, run) == (first.cell.form, first.cell.run):
+        if RATER not in judge and (form_name, run) == (first.cell.form, first.cell.run):
             judgements = desk.store.judgements(benchmark.name, judge, form_name, run)
             found.append(labels_matrix(replace(first.cell, judge=judge), form, first.respondents, judgements))
     by_name = {person.name: person for person in people}

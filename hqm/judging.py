@@ -26,6 +26,8 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
 
     A label is 1 for a faithful answer and 0 for a hallucinated one (or a share between, where several people judged);
     an empty label means that the person did not decide. Without `respondents`, any name is taken, and none at all.
+    Where a field `rater` says who labelled, several people may label one answer: their mean is the judge's label, and
+    each one's own labels are kept as the judge `human:<rater>`, so that their agreement can be told.
 
     Raises
     ------
@@ -33,7 +35,7 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
         An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
     """
     short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents or ()}
-    found: dict[tuple[str, str], Judgement] = {}
+    found: dict[tuple[str, str, str], Judgement] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = str(first_field(record, ("item", "id"), place))
@@ -45,14 +47,34 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
             raise AnswerError(
                 f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
             )
-        if (item, name) in found:
+        rater = str(record.get("rater") or "")
+        if (item, name, rater) in found:
             raise AnswerError(
-                f"{item!r} of {name!r} is labelled twice", place=place, remedy="Average the labels first."
+                f"{item!r} of {name!r} is labelled twice", place=place, remedy="Name who labelled in a field 'rater'."
             )
-        found[item, name] = Judgement(judge, item, name, _label(take(record, "label", place), place))
+        who = f"{judge}{RATER}{rater}" if rater else judge
+        found[item, name, rater] = Judgement(who, item, name, _label(take(record, "label", place), place))
     if not found:
         raise AnswerError("it holds no label", place=str(path))
-    return list(found.values())
+    return _pooled(list(found.values()), judge)
+
+
+RATER = ":"
+"""Stands between the judge and the person who labelled: `human:anna`."""
+
+
+def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
+    """The labels, with every answer's mean over the people who labelled it as the judge's own."""
+    if all(one.judge == judge for one in labels):
+        return list(labels)
+    by_answer: dict[tuple[str, str], list[Judgement]] = {}
+    for one in labels:
+        by_answer.setdefault((one.item, one.respondent), []).append(one)
+    means = []
+    for (item, name), mine in by_answer.items():
+        decided = [one.label for one in mine if one.label is not None]
+        means.append(Judgement(judge, item, name, sum(decided) / len(decided) if decided else None))
+    return [*means, *(one for one in labels if one.judge != judge)]
 
 
 def _label(value: object, place: str) -> float | None:

@@ -93,3 +93,27 @@ def test_the_same_audit_twice_gives_the_same_numbers(store: hqm.Store, quiz: hqm
     assert (
         hqm.Audit((hqm.audit(quiz, desk, people),)).to_json() == hqm.Audit((hqm.audit(quiz, desk, people),)).to_json()
     )
+
+
+def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Two people who agree on nine labels of ten; by hand alpha = 1 - Do / De."""
+    import krippendorff
+
+    rng = np.random.default_rng(4)
+    desk, people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
+    one = (rng.random((5, 60)) < 0.6).astype(int)
+    other = np.where(rng.random(one.shape) < 0.1, 1 - one, one)
+    rows = ["item,respondent,rater,label"]
+    for k in range(5):
+        for i in range(60):
+            rows += [f"q{i},{chr(97 + k)}-model,anna,{one[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{other[k, i]}"]
+    (tmp_path / "labels.csv").write_text("\n".join(rows))
+    found = hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv")
+    agreed = found.estimate("criterion.human_agreement")
+    table = np.stack([one.ravel(), other.ravel()])
+    assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
+    assert agreed.detail["raters"] == 2
+    pearson = found.estimate("criterion.pearson")
+    assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
+    again = hqm.audit(quiz, desk, people)
+    assert again.estimate("criterion.human_agreement").value == agreed.value, "the labels are in the store"

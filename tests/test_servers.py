@@ -88,6 +88,70 @@ def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
     assert {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0, run=1)).items()} != first
 
 
+def test_a_judge_procedure_runs_through_transformers_serve(served: str, model: Path, tmp_path: Path) -> None:
+    """The real protocol: a served model sees the picture and judges; its raw replies are what is scored from then on."""
+    (tmp_path / "judged.py").write_text(
+        """
+'''Answers about shapes, checked by a model that sees the picture.'''
+from hqm import Benchmark, Metric, Verdict, mean_of
+
+CARD = {
+    "name": "judged", "title": "Judged", "version": "1", "task": "vqa", "types": ["existence"],
+    "data": {"items": "items.jsonl", "images": "."}, "judging": {"max_tokens": 8},
+}
+
+class Judged(Benchmark):
+    '''Share of answers that the model confirms.'''
+
+    metrics = (Metric("confirmed", mean_of("yes"), share=True, about="Share confirmed."),)
+    roles = ("verifier",)
+
+    async def judge(self, item, response, ask):
+        reply = (await ask("verifier", item.meta["question"], item.image)).lower()
+        if "yes" not in reply and "no" not in reply:
+            return Verdict.unscored("unparsed", "neither yes nor no")
+        yes = float("yes" in reply)
+        return Verdict(yes, {"yes": yes, "n": 1.0}, "ok", reply)
+"""
+    )
+    shapes = hqm.load("shapes_yesno")
+    shapes.prepare_images(shapes.original)
+    items, answers = [], []
+    for item in shapes.original.items[:12]:
+        (tmp_path / str(item.image)).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / str(item.image)).write_bytes((shapes.images / str(item.image)).read_bytes())
+        items.append(
+            {
+                "id": item.id,
+                "prompt": "Describe it.",
+                "target": "-",
+                "image": item.image,
+                "question": shapes.asked(item),
+            }
+        )
+        answers += [{"respondent": name, "item": item.id, "answer": f"{name} says so"} for name in ("a", "b", "c")]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    command = [
+        *HQM,
+        "audit",
+        str(tmp_path / "judged.py"),
+        "--recorded",
+        str(tmp_path / "answers.jsonl"),
+        "--forms",
+        "original",
+    ]
+    command += ["--judge", f"openai/{model}@{served}?concurrency=1", "--out", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "judges asked 12, errors 0" in done.stdout
+    assert "judges asked 0, errors 0" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
+    states = [row["states"] for row in found["respondents"]]
+    assert all(sum(counts.values()) == 12 for by in states for counts in by.values())
+    assert all(counts["ok"] >= 10 for by in states for counts in by.values()), "the tiny model says yes or no"
+
+
 def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path, tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     command = [*HQM, "run", "shapes_vqa", "--limit", "16", "--runs", "1", "--forms", "original", "--quiet"]

@@ -49,6 +49,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "position_bias": ("position_bias",),
     "judge_share": ("judge_share", "judge_share_from_correlations"),
     "krippendorff_alpha": ("krippendorff_alpha",),
+    "human_agreement": ("krippendorff_alpha", "gwet_ac1"),
     "gwet_ac1": ("gwet_ac1",),
     "flip_rate": ("flip_rate",),
     "disattenuated": ("criterion_validity",),

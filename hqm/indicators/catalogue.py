@@ -62,6 +62,7 @@ INDICATORS: Mapping[str, str] = {
     "flip_rate": "Share of answers whose verdict changes when the judge is asked again.",
     "disattenuated": "Correlation with people, freed of the sampling noise of both sides.",
     "ceiling": "The largest correlation with people that the two sides' noise allows.",
+    "human_agreement": "Krippendorff's alpha of the people who labelled; its root bounds what any score can reach against them.",
     "judge_functioning": "P-value of the test that sensitivity and specificity are the same for all respondents.",
     "sensitivity": "Of the answers that people found faithful, the share that the benchmark scores as right.",
     "specificity": "Of the answers that people found hallucinated, the share that the benchmark scores as wrong.",

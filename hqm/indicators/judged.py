@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,29 @@ def criterion(one: Case, families: Sequence[str], seed: int = 0) -> Iterable[Est
         target=_LABELLED, labels=found.n_labelled,
     )  # fmt: skip
     yield from _errors(one, automatic, human)
+
+
+def people_agree(one: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> Estimate:
+    """How far the people who labelled agree with each other: a bound on what any score can reach against them."""
+    n = len(one.respondents)
+    if len(raters) < 2:
+        reason = "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two"
+        return one.estimate("human_agreement", Coefficient.absent("insufficient", reason, n))
+    answers = sorted({key for labels in raters.values() for key in labels})
+    table = np.array([[labels.get(key, np.nan) for key in answers] for labels in raters.values()])
+    known = table[np.isfinite(table)]
+    binary = bool(np.isin(known, (0, 1)).all())
+    alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
+    ac1 = gwet_ac1(table) if binary else None
+    bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
+    return one.estimate(
+        "human_agreement",
+        alpha,
+        raters=len(raters),
+        answers=len(answers),
+        gwet_ac1=number(ac1.value) if ac1 else None,
+        bound=bound,
+    )
 
 
 def beside_people(one: Case) -> tuple[Array, Array]:
