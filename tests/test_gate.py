@@ -12,9 +12,7 @@ import hqm
 from hqm.audit_value import Audit, BenchmarkAudit, RespondentScores
 from hqm.gate import Gate, Policy, default_text, gate
 from hqm.types import Cell, Estimate, Interval
-from tests.test_cli import Run, run
-
-__all__ = ["run"]
+from tests.conftest import Run
 
 FIRST = str(Cell())
 

@@ -13,10 +13,7 @@ import hqm
 from hqm.lint import CODES, Checked, Selection, code_of, lint
 from hqm.lint.images import Look
 from hqm.lint.words import bare, commonest_template
-from tests.conftest import write_benchmark
-from tests.test_cli import Run, run
-
-__all__ = ["run"]
+from tests.conftest import Run, write_benchmark
 
 CARD = {"licence": "CC-BY-4.0", "citation": "A 2026", "summary": "What?", "labelled": True}
 THINGS = [

@@ -18,10 +18,7 @@ import hqm
 import hqm.registry
 from hqm.lint import code_of, lint
 from hqm.scaffold import COLUMNS, task_of
-from tests.conftest import ROOT, write_benchmark
-from tests.test_cli import Run, run
-
-__all__ = ["run"]
+from tests.conftest import ROOT, Run, write_benchmark
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
 
