@@ -28,7 +28,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -42,19 +42,18 @@ from hqm import (
     Form,
     Item,
     Judgement,
-    LeftOut,
     Metric,
-    NoRule,
     Recording,
     Response,
     Verdict,
+    build_parallel,
     fill,
     found,
     mean_of,
     parser,
     read_records,
     read_text,
-    reword,
+    reword_item,
     take,
 )
 
@@ -212,15 +211,7 @@ class FaithScore(Benchmark):
 
     def parallel(self, form: Form) -> Form:
         """Every question or instruction in other words."""
-        items, left_out = [], list(form.left_out)
-        for item in form.items:
-            try:
-                made = reword(item.prompt)
-            except NoRule as error:
-                left_out.append(LeftOut(item.id, item.prompt, error.reason))
-                continue
-            items.append(replace(item, prompt=made.prompt, rule=made.rule))
-        return Form("parallel", tuple(items), tuple(left_out))
+        return build_parallel(form, reword_item)
 
     # --- judging ---
 

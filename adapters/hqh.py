@@ -38,20 +38,19 @@ from hqm import (
     Finding,
     Form,
     Item,
-    LeftOut,
     Metric,
     NoReply,
-    NoRule,
     Recording,
     Response,
     Verdict,
+    build_parallel,
     fill,
     found,
     mean_of,
     read_json,
     read_records,
     read_text,
-    reword,
+    reword_item,
     same_question,
     settle,
     take,
@@ -177,15 +176,7 @@ class Hqh(Benchmark):
 
     def parallel(self, form: Form) -> Form:
         """Every question in other words, with what it asks about as it stands."""
-        items, left_out = [], list(form.left_out)
-        for item in form.items:
-            try:
-                made = reword(item.prompt)
-            except NoRule as error:
-                left_out.append(LeftOut(item.id, item.prompt, error.reason))
-                continue
-            items.append(replace(item, prompt=made.prompt, rule=made.rule))
-        return Form("parallel", tuple(items), tuple(left_out))
+        return build_parallel(form, reword_item)
 
     @cached_property
     def _described(self) -> dict[str, dict[str, str]]:

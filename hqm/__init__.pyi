@@ -32,6 +32,7 @@ from .errors import RespondentError as RespondentError
 from .errors import StoreError as StoreError
 from .errors import UsageError as UsageError
 from .forms.build import build_parallel as build_parallel
+from .forms.build import reword_item as reword_item
 from .forms.questions import reword as reword
 from .gate import Gate as Gate
 from .gate import Policy as Policy

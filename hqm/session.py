@@ -93,7 +93,6 @@ class Session:
                 benchmark.original = self._cut(benchmark, benchmark.original)
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
-        self._judges: dict[str, Respondent] = {}
         self._brought: dict[str, list[Form]] = {}
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
@@ -166,11 +165,9 @@ class Session:
         return [JudgeDesk(self.desk, benchmark, Panel(self._judge(name), used)) for name in self.wishes.judges]
 
     def _judge(self, name: str) -> Respondent:
-        if name not in self._judges:
-            if name.startswith("recorded/"):
-                raise UsageError("a file cannot judge", place=name, remedy="Score it with `hqm score --judgements`.")
-            self._judges[name] = self._live(name)
-        return self._judges[name]
+        if name.startswith("recorded/"):
+            raise UsageError("a file cannot judge", place=name, remedy="Score it with `hqm score --judgements`.")
+        return self._live(name)
 
     def judge(self, progress: Progress | None = None) -> Judged:
         """Put every stored answer to the judges, and the reference administration again as often as wished."""

@@ -13,6 +13,7 @@ from hqm.forms.deny import deny, is_compound
 from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip
+from hqm.forms.questions import reword
 from hqm.forms.wording import rephrase
 from hqm.records import read_records, take
 from hqm.rules import yes_no_truth
@@ -33,6 +34,12 @@ def rephrase_item(item: Item) -> Item:
         if item.task != "vqa":
             raise
         made = rephrase_open(item.prompt)
+    return replace(item, prompt=made.prompt, rule=made.rule)
+
+
+def reword_item(item: Item) -> Item:
+    """An open question put in other words by the way it opens, the target as it was."""
+    made = reword(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
 
