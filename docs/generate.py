@@ -20,14 +20,14 @@ from typer.main import get_command
 
 from hqm import errors
 from hqm import types as values
-from hqm.card import Card
+from hqm.auditing.gate import Policy
+from hqm.benchmark.card import Card
+from hqm.benchmark.registry import card, names
 from hqm.cli import app
-from hqm.gate import Policy
 from hqm.indicators.catalogue import FAMILIES, INDICATORS
 from hqm.lint import CODES
-from hqm.parsers import PARSERS
-from hqm.registry import card, names
 from hqm.respondents.families import FAMILIES as MODELS
+from hqm.scoring.parsers import PARSERS
 
 TARGET = Path(__file__).with_name("reference.md")
 
@@ -60,7 +60,7 @@ def _codes() -> Iterator[str]:
 
 def _policy() -> Iterator[str]:
     yield "## Keys of a policy (`hqm gate --policy`)\n"
-    yield "The default policy, with the source of every threshold, is [hqm/policy.toml](../hqm/policy.toml).\n"
+    yield "The default policy, with the source of every threshold, is [hqm/auditing/policy.toml](../hqm/auditing/policy.toml).\n"
     yield "| key | meaning | default |\n|---|---|---|"
     documented = _field_docs(Policy)
     for name, field in Policy.model_fields.items():

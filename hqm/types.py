@@ -25,6 +25,10 @@ HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relati
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
 
 ORIGINAL, PARALLEL = "original", "parallel"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The letters of a multiple-choice question's options, in order."""
+Row = tuple[str, State, str, int]
+"""An answer as the store reads it: text, state, reason, number of the ask."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import settings
 
 import hqm
+from hqm.benchmark.recorded import Recording
 from hqm.cli import main
-from hqm.recorded import Recording
 from hqm.respondents.recorded import RecordedRespondent
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -121,7 +121,7 @@ def administered(
     store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
 ) -> tuple[hqm.Desk, list[hqm.StoredRespondent]]:
     """Put recorded respondents into a store; the desk and the people for an audit."""
-    from hqm.holdings import forms_of
+    from hqm.administration.holdings import forms_of
 
     desk = hqm.Desk(store)
     forms = {form.name: form for form in forms_of(benchmark)}

@@ -10,7 +10,7 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Form, Item, Response
-from hqm.scoring import score_file
+from hqm.auditing.one_file import score_file
 
 pytestmark = pytest.mark.data
 

@@ -14,7 +14,7 @@ import pytest
 
 import hqm
 from hqm import Administration, Desk, Request, RespondentError, Response, Store
-from hqm.estimate import forecast
+from hqm.administration.forecast import forecast
 from tests.conftest import recorded
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -131,7 +131,7 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
 
 
 def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
-    from hqm.items import image_path
+    from hqm.files.names import image_path
 
     (tmp_path / "secret.png").write_bytes(b"x")
     (tmp_path / "images").mkdir()

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.scoring import score_file
-from hqm.words import Noun, Recipe, Words
-from hqm.words.vectors import VectorLikeness, embed
+from hqm.auditing.one_file import score_file
+from hqm.scoring.words import Noun, Recipe, Words
+from hqm.scoring.words.vectors import VectorLikeness, embed
 
 
 @pytest.fixture(scope="module")

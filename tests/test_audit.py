@@ -285,8 +285,8 @@ def test_a_metric_that_falls_is_turned_round_against_people(
 @pytest.mark.data
 def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Store) -> None:
     """Ten real files: the audit's coefficients against scipy on the scores of `hqm score`, file by file."""
-    from hqm.scoring import score_file
-    from hqm.session import Session, Wishes
+    from hqm.auditing.one_file import score_file
+    from hqm.commands.session import Session, Wishes
 
     session = Session(["coco_chair"], store, Wishes(recorded=data / "pope" / "captions", data=data))
     hqm.administer(store, session.jobs())

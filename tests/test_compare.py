@@ -18,10 +18,10 @@ from scipy import stats
 import hqm
 from hqm import Audit, BenchmarkAudit, Comparison, DesignError, Measure, Store, UsageError, compare_audits
 from hqm.cli import main
+from hqm.commands.readings import read_again
+from hqm.commands.session import Wishes
 from hqm.comparison.ranks import agreements, closer, separations
-from hqm.comparison.readings import read_again
 from hqm.psychometrics import icc, reliability_difference, signal_detection, weighted_reliability
-from hqm.session import Wishes
 from tests.conftest import administered, recorded
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 import hqm
-from hqm.benchmark import Benchmark
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.registry import card
 from hqm.forms.build import read_form, write_form
-from hqm.registry import card
 from hqm.types import Form
 
 

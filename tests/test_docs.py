@@ -37,7 +37,7 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_every_indicator_parser_state_and_key_is_documented() -> None:
-    from hqm.card import Card
+    from hqm.benchmark.card import Card
 
     for word in (*hqm.INDICATORS, *hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *Card.model_fields):
         assert f"`{word}`" in PAGES["reference.md"] or f"`[{word}]`" in PAGES["reference.md"], word

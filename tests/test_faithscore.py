@@ -16,10 +16,10 @@ from PIL import Image
 
 import hqm
 from hqm import Item, Response, Verdict
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.replies import played_back
 from hqm.cli import main
-from hqm.judges.replies import played_back
-from hqm.scores import MatrixBuilder
-from hqm.scoring import score_file
+from hqm.scoring.matrix import MatrixBuilder
 from tests.judge_server import JudgeServer
 
 pytestmark = pytest.mark.data

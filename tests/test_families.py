@@ -357,7 +357,7 @@ def test_every_device_gets_a_process(
     made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two devices by name (both this CPU): the work is cut finely, each worker takes its own, the answers are the same."""
-    from hqm.engines import local as engine
+    from hqm.administration.engines import local as engine
 
     requests = [replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n) for n in range(8) for r in asked(pictures, 1.0)]
     alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
@@ -430,7 +430,7 @@ def test_pixtral_within_llava_says_what_it_needs(tmp_path: Path, pictures: list[
 
 
 def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    from hqm import show
+    from hqm.commands import show
 
     kinds = [kind for family in FAMILIES for kind in family.types]
     assert len(kinds) == len(set(kinds))

@@ -17,9 +17,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import hqm
-from hqm.card import Card
-from hqm.fetch import data_root, fetch
-from hqm.registry import card, cards
+from hqm.benchmark.card import Card
+from hqm.benchmark.download import data_root, fetch
+from hqm.benchmark.registry import card, cards
 
 BODY = bytes(range(256)) * 4000
 

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hqm.families import families_of
+from hqm.auditing.families import families_of
 from hqm.indicators import Protocol, compare
 from hqm.indicators.case import case
 from hqm.indicators.compare import compare_runs
 from hqm.indicators.flags import FLAGS, length_confound, warn
 from hqm.indicators.single import describe
-from hqm.judging import FAITHFUL
-from hqm.metrics import YES_NO, Metric, mean_of, yes_no_tally
+from hqm.judges.labels import FAITHFUL
 from hqm.psychometrics import family_dependence
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
 from hqm.types import STATES, Cell, Estimate, Form, Item
 
 ACCURACY = YES_NO[0]
@@ -314,7 +314,7 @@ def test_reversed() -> None:
 
 def test_averages_are_refused() -> None:
     import hqm
-    from hqm.audit_value import BenchmarkAudit
+    from hqm.auditing.value import BenchmarkAudit
 
     empty = BenchmarkAudit.__new__(BenchmarkAudit)
     for name in ("average", "reliability.average", "grade"):

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import hqm
 from hqm import DataError, Form, Item, NoRule
 from hqm.forms.build import build_parallel, count_rules, is_negated, read_form, write_form
-from hqm.forms.options import LETTERS, render_options, shuffle_item
+from hqm.forms.options import render_options, shuffle_item
 from hqm.forms.polar import flip
 from hqm.forms.wording import INSTRUCTIONS, rephrase
+from hqm.types import LETTERS
 
 FLIPPED = {
     "Is there a dog in the image?": "Is there no dog in the image?",

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import hqm
-from hqm.audit_value import Audit, BenchmarkAudit, RespondentScores
-from hqm.gate import Gate, Policy, default_text, gate
+from hqm.auditing.gate import Gate, Policy, default_text, gate
+from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate, Interval
 from tests.conftest import Run
 

@@ -11,8 +11,8 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response
-from hqm.judges.replies import played_back
-from hqm.scores import MatrixBuilder
+from hqm.benchmark.replies import played_back
+from hqm.scoring.matrix import MatrixBuilder
 
 pytestmark = pytest.mark.data
 

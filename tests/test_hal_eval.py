@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.holdings import forms_of
-from hqm.judges.replies import played_back
-from hqm.scoring import score_file
+from hqm.administration.holdings import forms_of
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.replies import played_back
 from hqm.types import Response
 
 ORDER = ("truth", "relation", "object", "attribute", "event")
@@ -99,7 +99,7 @@ def test_four_forms_of_one_question(questions: Any) -> None:
 
 
 def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path) -> None:
-    from hqm.session import Session, Wishes
+    from hqm.commands.session import Session, Wishes
 
     with hqm.Store(tmp_path / "store.sqlite") as store:
         session = Session(["hal_eval_d"], store, Wishes(forms=("original", "cot"), limit=10, data=data))
@@ -260,7 +260,7 @@ def test_what_the_evaluator_does_not_say(data: Path, descriptions: Any) -> None:
 
 
 def test_shares_of_the_hallucinated_descriptions(descriptions: Any) -> None:
-    from hqm.scores import Sums
+    from hqm.scoring.matrix import Sums
 
     verdicts = [judged(descriptions, "No")] * 5 + [judged(descriptions, "Yes", kinds) for kinds in ("object", "Object, event", "?")]  # fmt: skip
     keys = {key for v in verdicts for key in v.tally}

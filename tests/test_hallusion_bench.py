@@ -11,9 +11,9 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Form, Response, Verdict
-from hqm.judges.replies import played_back
-from hqm.scores import MatrixBuilder, ScoreMatrix
-from hqm.scoring import score_file
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.replies import played_back
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 
 pytestmark = pytest.mark.data
 

@@ -12,10 +12,10 @@ import pytest
 
 import hqm
 from hqm import Item, Response, Verdict
-from hqm.judges.replies import played_back
-from hqm.metrics import Metric
-from hqm.scores import MatrixBuilder
-from hqm.scoring import score_file
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.replies import played_back
+from hqm.scoring.matrix import MatrixBuilder
+from hqm.scoring.metrics import Metric
 
 pytestmark = pytest.mark.data
 

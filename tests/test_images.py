@@ -17,9 +17,10 @@ from PIL import Image
 
 import hqm
 from hqm import Administration, CardError, DataError, Desk, ImageError, Store
-from hqm.images import Checksums, check_picture, open_images
-from hqm.images_parquet import ParquetImages
-from hqm.session import Session, Wishes
+from hqm.commands.session import Session, Wishes
+from hqm.files.checksums import Checksums
+from hqm.files.images import check_picture, open_images
+from hqm.files.parquet import ParquetImages
 from tests.servers import PlannedServer
 from tests.test_administer import Counting
 

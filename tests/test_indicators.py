@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.recorded import Recording
+from hqm.benchmark.recorded import Recording
 from hqm.respondents.recorded import RecordedRespondent
 from tests.conftest import administered, write_benchmark
 

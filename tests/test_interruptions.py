@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 import hqm
-from hqm.interrupt import interruption
-from hqm.lock import writing
+from hqm.commands.interrupt import interruption
+from hqm.store.lock import writing
 from tests.servers import PlannedServer, completion, question
 
 HQM = [sys.executable, "-m", "hqm.cli"]

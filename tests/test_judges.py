@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import hqm
+from hqm.benchmark.replies import played_back
 from hqm.judges.panel import parse_judge, parse_roles
-from hqm.judges.replies import played_back
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.judges.replies import played_back
-from hqm.metrics import Metric
-from hqm.scores import Sums
+from hqm.benchmark.replies import played_back
+from hqm.scoring.matrix import Sums
+from hqm.scoring.metrics import Metric
 from hqm.types import Item, Response, Verdict
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hqm import PARSERS, UsageError, parser
-from hqm.parsers import refuses
+from hqm.scoring.parsers import refuses
 
 ANSWERS = [
     "Yes",

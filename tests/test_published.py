@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import hqm
+from hqm.auditing.families import families_of, infer_family, read_families
+from hqm.auditing.published import TableAudit, audit_table, read_table
 from hqm.cli import main
-from hqm.families import families_of, infer_family, read_families
-from hqm.published import TableAudit, audit_table, read_table
 
 TABLE5 = Path(__file__).parent / "tables" / "hqm_table5.csv"
 """Table 5 of the HQM paper (arXiv 2406.17115v2): hallucination rates of 21 models, 500 items a type."""

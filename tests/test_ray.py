@@ -17,8 +17,8 @@ import pytest
 
 import hqm
 from hqm import Administration, Desk, Request, RespondentError, Sampling, Store, make_respondent
-from hqm.engines import make_engine
-from hqm.engines.actor import Answers
+from hqm.administration.engines import make_engine
+from hqm.administration.engines.actor import Answers
 from hqm.signature import digest_file
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -7,7 +7,7 @@ import pytest
 
 import hqm
 from hqm import Benchmark, CardError, DataError, UsageError, load, load_all, names
-from hqm.registry import groups
+from hqm.benchmark.registry import groups
 
 ONE_FILE = '''
 from hqm import Benchmark, Form, Item, Response, Verdict

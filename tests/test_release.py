@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import hqm
-import hqm.registry
+import hqm.benchmark.registry
+from hqm.commands.scaffold import COLUMNS, task_of
 from hqm.lint import code_of, lint
-from hqm.scaffold import COLUMNS, task_of
 from tests.conftest import ROOT, Run, write_benchmark
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
@@ -57,7 +57,7 @@ def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str
     benchmark = hqm.load(str(folder))
     assert (benchmark.name, benchmark.card.task, len(benchmark.original)) == ("my_signs", task, 8)
     assert all(hqm.load(str(folder)).images.joinpath(item.image or "").is_file() for item in benchmark.original.items)
-    assert benchmark.card.respondents.embedded == hqm.registry.card("shapes_yesno").respondents.embedded
+    assert benchmark.card.respondents.embedded == hqm.benchmark.registry.card("shapes_yesno").respondents.embedded
     assert hqm.Policy.load(folder / "policy.toml") == hqm.Policy.load()
 
 

@@ -329,7 +329,7 @@ def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> Non
 def test_a_thumbnail_is_small_and_a_broken_picture_is_left_out(tmp_path: Path) -> None:
     from PIL import Image
 
-    from hqm.examples import PIXELS, thumbnail
+    from hqm.auditing.examples import PIXELS, thumbnail
 
     Image.new("RGBA", (900, 300), "red").save(tmp_path / "wide.png")
     kind, _, data = thumbnail(tmp_path / "wide.png").partition(",")

@@ -1,7 +1,7 @@
 import pytest
 
 from hqm import DataError, Item, Response, Verdict, parser
-from hqm.rules import read_choice, score_choice, score_short, score_yes_no, settle
+from hqm.scoring.rules import read_choice, score_choice, score_short, score_yes_no, settle
 
 COLORS = ("red", "blue", "dark blue", "green")
 

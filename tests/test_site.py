@@ -18,9 +18,9 @@ from typer.main import get_command
 
 import hqm
 from hqm import psychometrics
+from hqm.benchmark.registry import card, groups
 from hqm.cli import app
 from hqm.indicators.catalogue import FAMILIES
-from hqm.registry import card, groups
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer
 
@@ -209,7 +209,7 @@ def everything(made: dict[str, str]) -> str:
 
 
 def test_every_command_option_key_parser_state_and_flag_is_documented(everything: str) -> None:
-    from hqm.card import Card
+    from hqm.benchmark.card import Card
 
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
         assert f"`hqm {name}`" in everything

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hqm import Judgement, Response, Store, StoreError, UsageError, ask
-from hqm.exchange import export_store, import_store
+from hqm.store.exchange import export_store, import_store
 
 
 def filled(path: Path | str) -> Store:

@@ -11,9 +11,9 @@ import pytest
 
 import hqm
 from hqm import Item, Response, Verdict
-from hqm.judges.replies import played_back
-from hqm.scores import MatrixBuilder
-from hqm.scoring import score_file
+from hqm.auditing.one_file import score_file
+from hqm.benchmark.replies import played_back
+from hqm.scoring.matrix import MatrixBuilder
 
 pytestmark = pytest.mark.data
 PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")

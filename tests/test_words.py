@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
-from hqm.words.official import Brysbaert
-from hqm.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
-from hqm.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
+from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
+from hqm.scoring.words.official import Brysbaert
+from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
+from hqm.scoring.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 
 RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
 
@@ -170,7 +170,7 @@ def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:
     alike = Synonyms().alike
     assert alike(["sofa", "TV", "bike", "dog"], ["couch", "television", "bicycle", "dog"]).diagonal().all()
     assert not alike(["cat", "man", "cup", "puppy"], ["dog", "woman", "glass", "dog"]).diagonal().any()
-    from hqm.words import offline
+    from hqm.scoring.words import offline
 
     rows = offline._SYNONYMS
     assert sum(map(len, rows)) == len({word for row in rows for word in row}), "no word stands in two rows"
@@ -255,7 +255,7 @@ def test_parts_are_loaded_once_and_named_with_their_versions() -> None:
 
 
 def test_the_parts_stand_in_the_signature(data: Path, tmp_path: Path) -> None:
-    from hqm.scoring import score_file
+    from hqm.auditing.one_file import score_file
 
     (tmp_path / "a.json").write_text('[{"id": 1, "response": "A dog."}]')
     signature = score_file(hqm.load("amber_g", data=data), tmp_path / "a.json").signature

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hqm.benchmark import Benchmark
-from hqm.card import Card
-from hqm.judges.base import ROLES
-from hqm.metrics import Metric
-from hqm.registry import card, load, names, shipped
+from hqm.benchmark.asking import ROLES
+from hqm.benchmark.card import Card
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.registry import card, load, names, shipped
+from hqm.scoring.metrics import Metric
 from make.text import prose, table
 
 _TASKS = {

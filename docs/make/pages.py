@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hqm.benchmark.registry import names
 from hqm.indicators.catalogue import INDICATORS
 from hqm.indicators.flags import FLAGS
-from hqm.registry import names
 from make import benchmarks, indicators
 
 

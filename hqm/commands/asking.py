@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.options import AsJson, Benchmarks, DryRun, NoWait, PriceIn, PriceOut, Quiet, StoreOption, asks
 from hqm.commands.shared import (
     command,
     prices_of,
@@ -22,11 +23,10 @@ from hqm.commands.shared import (
     write_text,
 )
 from hqm.errors import UsageError
-from hqm.options import AsJson, Benchmarks, DryRun, NoWait, PriceIn, PriceOut, Quiet, StoreOption, asks
 
 if TYPE_CHECKING:
-    from hqm.administer import Job
-    from hqm.session import Session, Wishes
+    from hqm.administration.administer import Job
+    from hqm.commands.session import Session, Wishes
 
 
 @asks
@@ -97,7 +97,7 @@ def audit(
     no_wait: NoWait = False,
 ) -> None:
     """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
-    from hqm import show
+    from hqm.commands import show
 
     if table is not None:
         _audit_table(table, columns, items, wishes, as_json)
@@ -126,9 +126,9 @@ def audit(
 
 def _audit_table(table: Path, columns: str | None, items: int | None, wishes: Wishes, as_json: bool) -> None:
     """Audit a published table in place of a benchmark."""
-    from hqm import show
-    from hqm.families import read_families
-    from hqm.published import audit_table, read_table
+    from hqm.auditing.families import read_families
+    from hqm.auditing.published import audit_table, read_table
+    from hqm.commands import show
     from hqm.version import __version__
 
     pair = tuple(part.strip() for part in columns.split(",")) if columns else None
@@ -145,8 +145,8 @@ def _audit_table(table: Path, columns: str | None, items: int | None, wishes: Wi
 def _show_plan(
     session: Session, jobs: Sequence[Job], prices: tuple[float, float] | None, as_json: bool = False
 ) -> None:
-    from hqm import show
-    from hqm.estimate import forecast
+    from hqm.administration.forecast import forecast
+    from hqm.commands import show
 
     by_respondent: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
@@ -158,11 +158,11 @@ def _show_plan(
 
 def _administer(session: Session, prices: tuple[float, float] | None, dry_run: bool, quiet: bool) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
-    from hqm import show
-    from hqm.administer import administer
-    from hqm.estimate import spent
-    from hqm.interrupt import interruption
-    from hqm.progress import bars
+    from hqm.administration.administer import administer
+    from hqm.administration.forecast import spent
+    from hqm.commands import show
+    from hqm.commands.interrupt import interruption
+    from hqm.commands.progress import bars
 
     if not dry_run:
         session.fetch_images()
@@ -192,7 +192,7 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
 
 def _judge(session: Session, quiet: bool) -> bool:
     """Put the answers to the judges, where the benchmark has any; whether every question was replied to."""
-    from hqm.progress import judging
+    from hqm.commands.progress import judging
 
     if not session.wishes.judges or not any(benchmark.roles for benchmark in session.benchmarks):
         return True

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from hqm.commands.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles, WordsOption
 from hqm.commands.shared import command, readable, write_text
 from hqm.errors import UsageError
-from hqm.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles, WordsOption
 
 if TYPE_CHECKING:
     from hqm.comparison.value import Comparison
@@ -54,12 +54,12 @@ def compare(
     ] = False,
 ) -> None:
     """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents; nobody is asked anything."""
+    from hqm.auditing.families import read_families
     from hqm.comparison.compare import compare_audits
-    from hqm.families import read_families
 
     if store is not None:
-        from hqm.comparison.readings import read_again
-        from hqm.session import Wishes
+        from hqm.commands.readings import read_again
+        from hqm.commands.session import Wishes
 
         if not store.is_file():
             raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
@@ -94,7 +94,7 @@ def compare(
                 f"{extra[0]} needs the answers, and an audit.json has only scores",
                 remedy="Name benchmarks and the store: hqm compare BENCHMARK --store FILE.",
             )
-        from hqm.audit_value import Audit
+        from hqm.auditing.value import Audit
 
         audits, chosen = [Audit.load(Path(name)) for name in what], tuple(metrics or ())
     found = compare_audits(
@@ -124,7 +124,7 @@ def _write(found: Comparison, to: Path, siunitx: bool) -> None:
 
 def _show(found: Comparison) -> None:
     """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
-    from hqm.show import _print, _table
+    from hqm.commands.show import _print, _table
 
     reports = importlib.import_module("hqm.reports.compare")
     tables = {made.name: made for made in reports.comparison_tables(found)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.options import AsJson, Benchmarks, Data, Images, Part, Quiet, StoreOption
 from hqm.commands.shared import store_path, writable
-from hqm.options import AsJson, Benchmarks, Data, Images, Part, Quiet, StoreOption
 
 if TYPE_CHECKING:
     from hqm.types import Form
@@ -18,7 +18,7 @@ def list_(
     what: Annotated[str, typer.Argument(help="benchmarks, respondents, parsers or indicators.")] = "benchmarks",
 ) -> None:
     """List what HQM knows: benchmarks, embedded respondents, parsers, indicators."""
-    from hqm import show
+    from hqm.commands import show
 
     show.known(what)
 
@@ -33,10 +33,10 @@ def fetch_(
     as_json: AsJson = False,
 ) -> None:
     """Get the files of a release at their pinned revision, checked by checksum; say what must be done by hand."""
-    from hqm import show
-    from hqm.fetch import data_root, fetch
-    from hqm.progress import downloading
-    from hqm.registry import cards
+    from hqm.benchmark.download import data_root, fetch
+    from hqm.benchmark.registry import cards
+    from hqm.commands import show
+    from hqm.commands.progress import downloading
 
     found = cards(benchmarks)
     with downloading(quiet or as_json) as progress:
@@ -61,7 +61,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Lint a benchmark: files, duplicates, labels and leaks, wordings, types, pictures, and every oddity known of it."""
-    from hqm import show
+    from hqm.commands import show
     from hqm.lint import Selection, lint
 
     selection = Selection.of(select, ignore)
@@ -84,9 +84,9 @@ def forms(
     part: Part = None,
 ) -> None:
     """Show the parallel form: how many items each rule made, examples, and what was left out."""
-    from hqm import show
+    from hqm.benchmark.registry import load_all
+    from hqm.commands import show
     from hqm.forms.build import write_form
-    from hqm.registry import load_all
 
     for one in (loaded := load_all(benchmark, data=data)):
         original = one.original.only(part) if part else one.original
@@ -101,7 +101,7 @@ def forms(
 
 
 def _rewritten(name: str, original: Form, parallel: Form, rewriter: str, store: Path | None) -> Form:
-    from hqm.forms.rewriter import rephrase_left_out
+    from hqm.administration.rewriter import rephrase_left_out
     from hqm.respondents import make_respondent
 
     with writable(store_path([name], store)) as opened:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hqm.commands.options import AsJson
 from hqm.commands.shared import write_text
-from hqm.options import AsJson
 
 
 def new(
@@ -29,7 +29,7 @@ def new(
     citation: Annotated[str, typer.Option(help="What to cite.")] = "",
 ) -> None:
     """Make the folder of a new benchmark: card, items, pictures, README, policy and CI workflow."""
-    from hqm import scaffold, show
+    from hqm.commands import scaffold, show
 
     about = scaffold.About(title, licence, citation, summary)
     show.made(scaffold.new(name, questions, images, task, about))
@@ -43,10 +43,10 @@ def gate(
     as_json: AsJson = False,
 ) -> None:
     """Hold an audit against a policy: interval ends against thresholds; what was not measured is not passed."""
-    from hqm import show
-    from hqm.audit_value import Audit
-    from hqm.gate import Policy
-    from hqm.gate import gate as hold
+    from hqm.auditing.gate import Policy
+    from hqm.auditing.gate import gate as hold
+    from hqm.auditing.value import Audit
+    from hqm.commands import show
 
     wanted = Policy.load(policy)
     found = hold(Audit.load(audit_file), wanted)

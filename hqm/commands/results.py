@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hqm.commands.options import (
+    AsJson,
+    Data,
+    Mode,
+    NoWait,
+    ParserOption,
+    Part,
+    PromptsOption,
+    ScoringOption,
+    WordsOption,
+)
 from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
-from hqm.options import AsJson, Data, Mode, NoWait, ParserOption, Part, PromptsOption, ScoringOption, WordsOption
 
 if TYPE_CHECKING:
-    from hqm.audit_value import Audit
+    from hqm.auditing.value import Audit
 
 
 def score(
@@ -35,9 +45,9 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
-    from hqm import show
-    from hqm.registry import groups, load, load_all
-    from hqm.scoring import score_file, score_group
+    from hqm.auditing.one_file import score_file, score_group
+    from hqm.benchmark.registry import groups, load, load_all
+    from hqm.commands import show
 
     settings: dict[str, Any] = {
         "data": data,
@@ -71,7 +81,7 @@ def report(
     ] = False,
 ) -> None:
     """Write the HTML report of audits, the tables of a paper, or one figure."""
-    from hqm.audit_value import Audit
+    from hqm.auditing.value import Audit
 
     audits = [Audit.load(path) for path in audit_files]
     suffix = to.suffix.lower()
@@ -90,7 +100,7 @@ def report(
 
 def _joined(audits: Sequence[Audit]) -> Audit:
     """Several audits as one, with all their records."""
-    from hqm.audit_value import Audit
+    from hqm.auditing.value import Audit
 
     if len(audits) == 1:
         return audits[0]
@@ -104,9 +114,9 @@ def export(
     data: Data = None,
 ) -> None:
     """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
-    from hqm.croissant import write_croissant
-    from hqm.exchange import export_store
-    from hqm.store import Store
+    from hqm.benchmark.croissant import write_croissant
+    from hqm.store.database import Store
+    from hqm.store.exchange import export_store
 
     if to.suffix == ".json":
         print(f"{write_croissant(what, to, data)} files described: {to}")
@@ -121,7 +131,7 @@ def import_(
     no_wait: NoWait = False,
 ) -> None:
     """Add exported answers to a store; what it has already is left as it is."""
-    from hqm.exchange import import_store
+    from hqm.store.exchange import import_store
 
     with writable(store, no_wait) as opened:
         print(f"{import_store(file, opened)} new answers: {store}")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from hqm.errors import DataError
 
 if TYPE_CHECKING:
-    from hqm.audit_value import Audit
-    from hqm.session import Session, Wishes
-    from hqm.store import Store
+    from hqm.auditing.value import Audit
+    from hqm.commands.session import Session, Wishes
+    from hqm.store.database import Store
 
 
 def store_path(names: Sequence[str], store: Path | None, out: Path | None = None) -> Path:
@@ -33,8 +33,8 @@ def stem(names: Sequence[str]) -> str:
 @contextmanager
 def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
     """A store to add to, and its lock."""
-    from hqm.lock import writing
-    from hqm.store import Store
+    from hqm.store.database import Store
+    from hqm.store.lock import writing
 
     with writing(path, wait=not no_wait), Store(path) as store:
         yield store
@@ -42,14 +42,14 @@ def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
 
 def readable(path: Path) -> Store:
     """A store to look into; an empty one in memory where there is none yet."""
-    from hqm.store import Store
+    from hqm.store.database import Store
 
     return Store(path, readonly=True) if path.exists() else Store(":memory:")
 
 
 def session_of(names: Sequence[str], store: Store, wishes: Wishes) -> Session:
     """The benchmarks, put before one store."""
-    from hqm.session import Session
+    from hqm.commands.session import Session
 
     return Session(names, store, wishes)
 

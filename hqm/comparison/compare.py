@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hqm.audit_value import Audit, BenchmarkAudit
+from hqm.auditing.families import families_of
+from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.comparison.measures import Measure, measures_of
 from hqm.comparison.ranks import agreements, by_types, closer, column, separations
 from hqm.comparison.reliability import growth_of, side_by_side, tested
 from hqm.comparison.value import Comparison
 from hqm.errors import DesignError
-from hqm.families import families_of
 from hqm.psychometrics import family_dependence
 from hqm.types import Cell
 

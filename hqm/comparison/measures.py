@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hqm.audit_value import BenchmarkAudit, RespondentScores
+from hqm.auditing.value import BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate
 
 Scores = Mapping[str, float]

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from hqm.errors import DataError, NoRule
+from hqm.files.records import read_records, take
 from hqm.forms.deny import deny, is_compound
 from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip
 from hqm.forms.questions import reword
 from hqm.forms.wording import rephrase
-from hqm.records import read_records, take
-from hqm.rules import yes_no_truth
+from hqm.scoring.rules import yes_no_truth
 from hqm.types import PARALLEL, Form, Item, LeftOut, Task
 
 

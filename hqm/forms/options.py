@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hqm.errors import DataError, NoRule
-from hqm.types import Item
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+from hqm.types import LETTERS, Item
 
 
 def render_options(question: str, options: Sequence[str]) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hqm.judges.panel import parse_judge
-from hqm.metrics import Array, Metric
 from hqm.psychometrics import Bounds, Coefficient, agreement_left_out
-from hqm.scores import ScoreMatrix, Sums, Units, align
+from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
+from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
 from hqm.version import __version__

@@ -12,8 +12,8 @@ from hqm.indicators.generalizability import generalizability
 from hqm.indicators.judged import between_judgements, criterion
 from hqm.indicators.pairs import agreement, length_shift
 from hqm.indicators.runs import retest
-from hqm.metrics import Metric
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Metric
 from hqm.types import Estimate
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hqm.indicators.case import Case, number
-from hqm.metrics import Array
 from hqm.psychometrics import (
     Coefficient,
     cronbach_alpha,
@@ -19,6 +18,7 @@ from hqm.psychometrics import (
     stratified_alpha,
     stream,
 )
+from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 _STATISTICS = ("alpha", "kr21", "lambda2", "split_half", "stratified_alpha", "alpha_types", "omega_types")

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from hqm.indicators.case import Case, number
-from hqm.metrics import Array
 from hqm.psychometrics import (
     Bounds,
     Coefficient,
@@ -22,7 +21,8 @@ from hqm.psychometrics import (
     separation,
     stream,
 )
-from hqm.scores import ScoreMatrix, Sums
+from hqm.scoring.matrix import ScoreMatrix, Sums
+from hqm.scoring.metrics import Array
 from hqm.types import Estimate, Item
 
 

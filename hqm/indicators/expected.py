@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from hqm.indicators.case import Case, number
-from hqm.metrics import Array
 from hqm.psychometrics import Coefficient, expected_retest, temperature_curve
+from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 TEMPERATURES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0)

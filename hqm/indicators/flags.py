@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from hqm.indicators.case import Case, number
 from hqm.indicators.runs import shift_is_significant
-from hqm.metrics import Array
 from hqm.psychometrics import FamilyDependence, leave_one_out, range_restriction
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Array
 from hqm.types import STATES, Estimate
 
 FLAGS: Mapping[str, str] = {

@@ -10,7 +10,6 @@ import numpy as np
 from hqm.indicators.case import Case, number, numbers
 from hqm.indicators.runs import retest_of
 from hqm.indicators.style import mean_words, yes_ratio
-from hqm.metrics import Array
 from hqm.psychometrics import (
     Coefficient,
     SignalDetection,
@@ -28,7 +27,8 @@ from hqm.psychometrics import (
     signal_detection,
 )
 from hqm.psychometrics.weights import stream
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 _COUNTS = ("tp", "fn", "fp", "tn")

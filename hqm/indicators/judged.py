@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hqm.indicators.case import Case, number, unit_scores
-from hqm.metrics import Array
 from hqm.psychometrics import (
     Coefficient,
     criterion_validity,
@@ -22,6 +21,7 @@ from hqm.psychometrics import (
     rogan_gladen_scores,
     stream,
 )
+from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 _LABELLED = 0.9

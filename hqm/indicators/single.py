@@ -10,8 +10,8 @@ from hqm.indicators.discriminability import discriminability
 from hqm.indicators.items import item_findings
 from hqm.indicators.solvability import solvable_blind
 from hqm.indicators.types import type_estimates
-from hqm.metrics import Metric
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Metric
 from hqm.types import Estimate, Form
 
 

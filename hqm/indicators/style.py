@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hqm.metrics import Array
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Array
 
 
 def yes_ratio(matrix: ScoreMatrix) -> Array:

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hqm.administer import Desk
-from hqm.benchmark import Benchmark
-from hqm.engines.local import answer_all
+from hqm.administration.administer import Desk
+from hqm.administration.engines.local import answer_all
+from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
 from hqm.judges.procedure import NotAsked, Rows, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
-from hqm.scores import MatrixBuilder, ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all, request_seed
-from hqm.store import Ask, Store, ask
+from hqm.store.database import Ask, Store, ask
 from hqm.types import Cell, Form, Response
 
 WAVES = 200

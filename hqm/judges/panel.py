@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hqm.benchmark.asking import ROLES
 from hqm.errors import UsageError
-from hqm.judges.base import ROLES
 from hqm.respondents.base import Respondent
 
 AGAIN = "#"

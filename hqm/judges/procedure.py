@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from hqm.benchmark import Benchmark
+from hqm.benchmark.asking import AskJudge
+from hqm.benchmark.interface import Benchmark
 from hqm.errors import NoReply
-from hqm.judges.base import AskJudge
-from hqm.rules import settle
+from hqm.scoring.rules import settle
 from hqm.types import Form, Item, Response, Verdict
 
 Rows = Mapping[str, Sequence[Response | None]]

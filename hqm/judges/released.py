@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hqm.errors import DataError
-from hqm.records import read_text
+from hqm.files.records import read_text
 
 
 def template_in(path: Path, variable: str, function: str = "", places: Mapping[str, str] = {}) -> str:

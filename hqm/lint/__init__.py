@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hqm.lint.codes import CODES, SEVERITIES, Code, Selection, code_of
+from hqm.benchmark.codes import CODES, SEVERITIES, Code, Selection, code_of
 from hqm.lint.run import Checked, lint, lint_form
 
 __all__ = ["CODES", "SEVERITIES", "Checked", "Code", "Selection", "code_of", "lint", "lint_form"]

@@ -14,11 +14,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from hqm.card import Card
-from hqm.check import Finding
+from hqm.benchmark.card import Card
+from hqm.benchmark.findings import Finding
+from hqm.benchmark.items import hallucination_type, item_of
 from hqm.errors import DataError, ImageError
-from hqm.items import hallucination_type, item_of, safe_name
-from hqm.records import read_records, read_text
+from hqm.files.names import safe_name
+from hqm.files.records import read_records, read_text
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hqm.check import Finding, found
+from hqm.benchmark.findings import Finding, found
 from hqm.errors import ImageError
-from hqm.items import image_path
+from hqm.files.names import image_path
 
 _SIDE, _LOW = 32, 8
 _BITS = 10

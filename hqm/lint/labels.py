@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hqm.check import Finding, group_by_type
+from hqm.benchmark.findings import Finding, group_by_type
 from hqm.types import HALLUCINATION_TYPES, Form
 
 _MOST = 6_000

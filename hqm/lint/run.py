@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hqm.benchmark import Benchmark
-from hqm.check import Finding, check_form, group_by_type
+from hqm.benchmark.codes import CODES, Selection, code_of
+from hqm.benchmark.findings import Finding, check_form, group_by_type
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.registry import groups, load, make
 from hqm.errors import HQMError, UsageError
-from hqm.lint.codes import CODES, Selection, code_of
 from hqm.lint.files import Faults, read_card, read_form
 from hqm.lint.images import check_images
 from hqm.lint.labels import check_leaks, check_types
 from hqm.lint.words import check_words
-from hqm.registry import groups, load, make
 from hqm.types import Form
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from hqm.check import Finding, found, group_by_type
+from hqm.benchmark.findings import Finding, found, group_by_type
 from hqm.types import Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))

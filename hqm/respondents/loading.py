@@ -18,7 +18,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 def find_model(target: str) -> str:
     """The folder of an embedded or local model, or the hub id as it stands."""
     if ":" in target:
-        from hqm.registry import shipped
+        from hqm.benchmark.registry import shipped
 
         benchmark, _, name = target.partition(":")
         folder = shipped() / benchmark / "respondents"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hqm.recorded import Recording
+from hqm.benchmark.recorded import Recording
 from hqm.respondents.base import Request
 from hqm.signature import digest
 from hqm.types import Response

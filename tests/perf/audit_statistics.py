@@ -20,8 +20,8 @@ import numpy as np
 from hqm.indicators import Protocol, compare
 from hqm.indicators.compare import compare_runs
 from hqm.indicators.single import describe
-from hqm.metrics import YES_NO
-from hqm.scores import ScoreMatrix
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form, Item
 
 RESPONDENTS = 20

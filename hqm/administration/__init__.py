@@ -1,0 +1,1 @@
+"""Administration: plan what is missing, ask it, store the answers."""

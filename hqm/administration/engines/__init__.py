@@ -1,0 +1,59 @@
+"""Who runs the requests: this machine's processes (`local`), or a Ray cluster (`ray`).
+
+An engine takes respondents with their requests and gives batches of answers in whatever order they are ready. It never
+writes the store: the driver does, alone. Answers do not depend on the engine, since every request draws from its own
+random stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from hqm.administration.engines.local import Batch, Stop, Work, never
+from hqm.errors import UsageError
+
+Engine = Callable[[Work, Stop], Iterator[Batch]]
+"""Puts the work to the respondents until it is done, or until the second argument says to stop."""
+
+ENGINES = ("local", "ray")
+
+
+def make_engine(
+    name: str = "local", *, workers: int = 1, address: str = "", cpus: float = 1, gpus: float | None = None
+) -> Engine:
+    """The engine of this name.
+
+    Parameters
+    ----------
+    name
+        `local` or `ray`.
+    workers
+        Local: processes that share the work, 0 finds a number. Ray: actors at most, 0 as many as the cluster holds.
+    address
+        Ray: `auto` or the address of a running cluster; empty for one started on this machine.
+    cpus, gpus
+        Ray: what one actor takes. Without `gpus`, one GPU each where the cluster has any.
+
+    Raises
+    ------
+    UsageError
+        There is no such engine.
+
+    Examples
+    --------
+    >>> make_engine("local", workers=2)  # doctest: +ELLIPSIS
+    functools.partial(<function answer_all at ...>, workers=2)
+    """
+    if name == "local":
+        from hqm.administration.engines.local import answer_all
+
+        return partial(answer_all, workers=workers)
+    if name == "ray":
+        from hqm.administration.engines.ray import answer_on_ray
+
+        return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
+    raise UsageError(f"there is no engine {name!r}", remedy=f"The engines are {', '.join(ENGINES)}.")
+
+
+__all__ = ["ENGINES", "Batch", "Engine", "Stop", "Work", "make_engine", "never"]

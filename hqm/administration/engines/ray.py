@@ -1,0 +1,296 @@
+"""The requests on a Ray cluster: one actor per GPU, or per so many CPUs; each takes a shard of pictures at a time.
+
+The driver hands out shards, collects batches as they are ready, and alone writes the store. An actor that is lost, with its
+process or its node, costs nothing but time: what it had not sent back is put into the queue again and another actor redoes
+it, with the same answers, since every request carries its own seed. A node that joins gets actors of its own within seconds.
+
+HQM of the same version must be installed on every node. The pictures need not be there: an actor on another node that does
+not see a picture's file, or sees other bytes, is sent them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hqm.administration.engines.local import Batch, Stop, Work, answer_here, never, shards_of
+from hqm.errors import HQMError, RespondentError
+from hqm.respondents.base import Request, Respondent
+from hqm.version import __version__
+
+_LARGEST = 1024
+"""Requests a shard at most: small enough that a lost one is soon redone, large enough that loading is worth it."""
+_LOSSES = 3
+"""Workers that a shard may lose before its respondent is given up: the shard may be what kills them."""
+_LOOK = 2.0
+"""Seconds between two looks at what the cluster holds."""
+_PATIENCE = 30.0
+"""Seconds without any actor after which it is said what is being waited for."""
+_AHEAD = 2
+"""Calls that wait at an actor, so that it need not wait for the driver."""
+
+
+@dataclass
+class _Shard:
+    """Some requests to one respondent, and how often a worker was lost over them."""
+
+    i: int
+    requests: list[Request]
+    losses: int = 0
+
+
+@dataclass
+class _Worker:
+    """An actor as the driver sees it."""
+
+    actor: Any
+    ready: Any
+    """The call that says on which node it is; None once it is there."""
+    far: bool = False
+    """Whether it is on another node than the driver."""
+    shard: _Shard | None = None
+    left: set[int] = field(default_factory=set)
+    """The places in the shard that it has not answered."""
+    calls: deque[Any] = field(default_factory=deque)
+
+
+def answer_on_ray(
+    work: Work,
+    stop: Stop = never,
+    *,
+    workers: int = 0,
+    address: str = "",
+    cpus: float = 1,
+    gpus: float | None = None,
+) -> Iterator[Batch]:
+    """Put every respondent's requests to it on a cluster; batches come in whatever order they are ready.
+
+    Parameters
+    ----------
+    work, stop
+        As for `hqm.engines.local.answer_all`. Respondents that cannot be moved (servers, recorded ones) are asked from here.
+    workers
+        Actors at most; 0 for as many as the cluster holds. With a number, that many are asked for whether the cluster holds
+        them yet or not, which makes an autoscaler bring them.
+    address
+        `auto` or the address of a running cluster; empty starts one on this machine for as long as the run lasts.
+    cpus, gpus
+        What one actor takes; without `gpus`, one GPU each where the cluster has any, else none.
+
+    Raises
+    ------
+    HQMError
+        Ray is not installed, or there is no such cluster.
+    """
+    away = [i for i, (respondent, requests) in enumerate(work) if requests and _movable(respondent)]
+    if away:
+        started = _connect(address)
+        try:
+            yield from _Cluster(work, away, stop, workers, cpus, gpus).run()
+        finally:
+            if started:
+                import ray
+
+                ray.shutdown()
+    yield from answer_here(work, [i for i in range(len(work)) if i not in away], stop)
+
+
+def _movable(respondent: Respondent) -> bool:
+    return bool(getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False))
+
+
+def _connect(address: str) -> bool:
+    """Join a cluster or start one; whether it was us who did."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise RespondentError("Ray is not installed", remedy="Install it: pip install 'hqm-audit[ray]'.") from error
+    if ray.is_initialized():
+        return False
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        local: dict[str, Any] = {} if address else {"include_dashboard": False}
+        ray.init(address=address or "local", log_to_driver=False, logging_level="error", **local)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        what = f"there is no Ray cluster to join: {' '.join(str(error).split())[:200]}"
+        raise RespondentError(
+            what, place=address, remedy="Start one with `ray start --head`, or correct the address."
+        ) from error
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in before.items():  # Ray puts its own in their place
+            signal.signal(number, handler)
+    return True
+
+
+class _Cluster:
+    """One run on a cluster: the queue of shards, and the actors that take them."""
+
+    def __init__(
+        self, work: Work, away: Sequence[int], stop: Stop, workers: int, cpus: float, gpus: float | None
+    ) -> None:
+        import ray
+
+        self.ray, self.work, self.stop, self.most = ray, work, stop, workers
+        total = ray.cluster_resources()
+        if gpus is None:
+            gpus = 1.0 if total.get("GPU", 0) >= 1 else 0.0
+        self.needs = {"CPU": cpus, "GPU": gpus}
+        size = self._shard_size(sum(len(work[i][1]) for i in away))
+        self.queue = deque(_Shard(i, shard) for i in away for shard in shards_of(work[i][1], size))
+        self.crew: list[_Worker] = []
+        self.failed: set[int] = set()
+        self.here = ray.get_runtime_context().get_node_id()
+        self._looked = 0.0
+        self._patient_until = time.monotonic() + _PATIENCE
+
+    def _room(self) -> int:
+        """How many actors the cluster holds as it is."""
+        total = self.ray.cluster_resources()
+        return int(min((total.get(kind, 0.0) // need for kind, need in self.needs.items() if need), default=1))
+
+    def _shard_size(self, requests: int) -> int:
+        """Some shards for each actor, so that the last one does not keep all waiting."""
+        return max(16, min(_LARGEST, requests // (4 * max(1, self.most or self._room()))))
+
+    def run(self) -> Iterator[Batch]:
+        try:
+            while True:
+                if not self.stop():
+                    self._recruit()
+                    self._say_what_is_missing()
+                    for worker in self.crew:
+                        if worker.shard is None and worker.ready is None:
+                            self._give(worker)
+                calls = [worker.calls[0] if worker.calls else worker.ready for worker in self.crew]
+                calls = [call for call in calls if call is not None]
+                busy = any(worker.shard for worker in self.crew)
+                if not busy and (self.stop() or not self.queue):
+                    return
+                if not calls:
+                    time.sleep(0.1)
+                    continue
+                done, _ = self.ray.wait(calls, num_returns=1, timeout=1.0)
+                for call in done:
+                    yield from self._hear(call)
+        finally:
+            for worker in self.crew:
+                self.ray.kill(worker.actor)
+
+    def _recruit(self) -> None:
+        """Make actors up to what is wanted and useful: at the start, when one was lost, and when the cluster grew."""
+        if time.monotonic() - self._looked < _LOOK and self.crew:
+            return
+        self._looked = time.monotonic()
+        busy = sum(worker.shard is not None for worker in self.crew)
+        target = min(self.most or max(1, self._room()), len(self.queue) + busy)
+        while len(self.crew) < target:
+            from hqm.administration.engines.actor import Answers
+
+            remote = self.ray.remote(num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0)(Answers)
+            actor = remote.remote(int(max(1, self.needs["CPU"])))
+            self.crew.append(_Worker(actor, actor.where.remote()))
+
+    def _say_what_is_missing(self) -> None:
+        if any(worker.ready is None for worker in self.crew):
+            self._patient_until = float("inf")
+        elif time.monotonic() > self._patient_until:
+            self._patient_until = float("inf")
+            total = self.ray.cluster_resources()
+            holds = ", ".join(f"{total.get(kind, 0):g} {kind}" for kind in self.needs)
+            takes = ", ".join(f"{need:g} {kind}" for kind, need in self.needs.items() if need)
+            print(
+                f"hqm: waiting for Ray: an actor takes {takes}, the cluster holds {holds}.", file=sys.stderr, flush=True
+            )
+
+    def _give(self, worker: _Worker) -> None:
+        """The next shard, and the first calls for its batches."""
+        while self.queue and self.queue[0].i in self.failed:
+            self.queue.popleft()
+        if not self.queue:
+            return
+        shard = worker.shard = self.queue.popleft()
+        worker.left = set(range(len(shard.requests)))
+        respondent = self.work[shard.i][0]
+        pictures = {}
+        if worker.far:
+            from hqm.signature import digest_file
+
+            paths = {request.image for request in shard.requests if request.image is not None}
+            pictures = {path: digest_file(path) for path in paths if path.is_file()}
+        worker.calls.append(worker.actor.take.remote(respondent, shard.requests, pictures))
+        worker.calls.extend(worker.actor.more.remote() for _ in range(_AHEAD))
+
+    def _hear(self, call: Any) -> Iterator[Batch]:
+        """What came of a call: a batch, the end of a shard, a failure, or the loss of the actor."""
+        worker = next(w for w in self.crew if call is w.ready or (w.calls and call is w.calls[0]))
+        try:
+            said = self.ray.get(call)
+        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
+            yield from self._lost(worker, error)
+            return
+        except self.ray.exceptions.RayError as error:
+            yield from self._lost(worker, error, fatal=True)
+            return
+        if call is worker.ready:
+            worker.ready = None
+            node, version = said
+            worker.far = node != self.here
+            if version != __version__:
+                remedy = "Install the same version of hqm-audit on every node."
+                raise RespondentError(f"a node has HQM {version}, this one {__version__}", place=node, remedy=remedy)
+            return
+        worker.calls.popleft()
+        shard = worker.shard
+        if shard is None:
+            return
+        kind, payload = said
+        if kind == "lacks":
+            wanted = {path: path.read_bytes() for path in payload}
+            # what waits in line would ask before the pictures are there
+            worker.calls.appendleft(worker.actor.put.remote(wanted))
+        elif kind == "batch":
+            worker.left -= {place for place, _ in payload}
+            stopping = self.stop()
+            if not stopping:
+                worker.calls.append(worker.actor.more.remote())
+            if payload:
+                yield shard.i, [(shard.requests[place], response) for place, response in payload]
+            if stopping and not worker.calls:
+                worker.shard = None
+        elif kind in ("end", "failed"):
+            worker.shard = None
+            worker.calls.clear()
+            if kind == "failed" and shard.i not in self.failed:
+                self.failed.add(shard.i)
+                yield shard.i, payload
+
+    def _lost(self, worker: _Worker, error: Exception, *, fatal: bool = False) -> Iterator[Batch]:
+        """Put back what a lost actor had not answered; give its respondent up when that keeps happening."""
+        self.crew.remove(worker)
+        self._looked = 0.0
+        shard = worker.shard
+        if shard is None:
+            if fatal:
+                raise _given_up(error)
+            return
+        rest = [shard.requests[place] for place in sorted(worker.left)]
+        if fatal or shard.losses + 1 >= _LOSSES:
+            if shard.i not in self.failed:
+                self.failed.add(shard.i)
+                yield shard.i, _given_up(error)
+        elif rest:
+            self.queue.appendleft(replace(shard, requests=rest, losses=shard.losses + 1))
+
+
+def _given_up(error: Exception) -> HQMError:
+    what = f"its Ray worker was lost: {' '.join(str(error).split())[:300]}"
+    return RespondentError(what, remedy="Run the same command again: what was answered is kept.")

@@ -1,0 +1,101 @@
+"""Let a model rephrase what no rule fits; its words are kept, checked, and meant to be read by a person.
+
+The rules come first, since they are the same for everybody. What a model wrote carries its name as its rule, goes into the
+form's file with the rest, and can be corrected there and fed back with `--form`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from hqm.benchmark.asking import fill
+from hqm.errors import UsageError
+from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
+from hqm.signature import request_seed
+from hqm.store.database import Ask, Store, ask
+from hqm.types import Form, LeftOut, Response
+
+PROMPT = """Put the question below in other words, so that it asks for exactly the same thing about the same picture.
+Keep every name, number, quotation and coordinate as it is. If the question takes something for granted, keep that too,
+whether or not it is true. If an instruction on how to answer stands at the end, keep it at the end.
+Reply with the new question alone, on one line.
+
+Question: {question}"""
+
+_KEPT = re.compile(r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]")
+
+
+def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, store: Store) -> Form:
+    """The parallel form with what was left out rephrased by a model, where its words pass the checks.
+
+    Parameters
+    ----------
+    original, parallel
+        The original form, and the one that the rules made of it.
+    respondent
+        The model.
+    store
+        Where its replies are kept, and found again.
+
+    Raises
+    ------
+    UsageError
+        The questions are yes/no: a flipped truth is not left to a model.
+    """
+    if original.items and original.items[0].task in ("yes_no", "choice"):
+        raise UsageError("a model rephrases open questions and instructions only", remedy="Leave out --rewriter.")
+    asks = {out.id: ask(fill(PROMPT, question=original.by_id[out.id].prompt)) for out in parallel.left_out}
+    replies = _replies(asks, respondent, store)
+    items, left_out = list(parallel.items), []
+    for out in parallel.left_out:
+        item, response = original.by_id[out.id], replies[asks[out.id].digest]
+        reason = _objection(item.prompt, response)
+        if reason:
+            left_out.append(
+                LeftOut(out.id, out.prompt, f"{out.reason}; {respondent.name} wrote {response.text!r}: {reason}")
+            )
+        else:
+            items.append(replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}"))
+    place = {item.id: i for i, item in enumerate(original.items)}
+    return Form(parallel.name, tuple(sorted(items, key=lambda item: place[item.id])), tuple(left_out))
+
+
+def _replies(asks: Mapping[str, Ask], respondent: Respondent, store: Store) -> dict[str, Response]:
+    sampling = RespondentName.parse(respondent.name).sampling(Sampling(temperature=0.0, max_tokens=200))
+    who = store.respondent(respondent.name, {**respondent.identity(), **asdict(sampling)})
+    known = {key: response for key, response in store.replies(who, 0).items() if response.state != "error"}
+    missing = {one.digest: one for one in asks.values() if one.digest not in known}
+    requests = [
+        Request(one.prompt, None, sampling, request_seed(sampling.seed, 0, key)) for key, one in missing.items()
+    ]
+    owner = dict(zip(map(id, requests), missing.values(), strict=True))
+    try:
+        for batch in respondent.answer(requests) if requests else ():
+            store.append(who, 0, [(owner[id(request)], response) for request, response in batch])
+            known |= {owner[id(request)].digest: response for request, response in batch}
+    finally:
+        respondent.close()
+    return known
+
+
+def _objection(question: str, response: Response) -> str:
+    """Why a model's wording cannot stand for the question; empty when it can."""
+    text = response.text.strip()
+    if response.state != "ok" or not text:
+        return response.reason or "it is empty"
+    if "\n" in text:
+        return "it has several lines"
+    if _plain(text) == _plain(question):
+        return "it is the same question"
+    if Counter(_KEPT.findall(text)) != Counter(_KEPT.findall(question)):
+        return "a number, quotation or coordinate was changed"
+    if ("?" in text) != ("?" in question):
+        return "a question became an instruction, or the reverse"
+    return ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))

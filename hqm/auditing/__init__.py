@@ -1,0 +1,1 @@
+"""Auditing: from evidence to an audit, and from an audit to a gate."""

@@ -1,0 +1,296 @@
+"""Examples for a reader: the items on which administrations, judges or people disagree most, with everything that was said.
+
+Every comparison that an audit makes (another seed, another wording, another judge, people) names its own examples; types
+take turns, so that one type does not fill the list. Answers and prompts are kept as they came: whoever shows them escapes them.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.administration.administer import Desk, StoredRespondent
+from hqm.benchmark.asking import AskJudge
+from hqm.benchmark.interface import Benchmark
+from hqm.judges.desk import JudgeDesk
+from hqm.judges.panel import parse_judge
+from hqm.judges.procedure import verdicts
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.types import Cell, Form, Item, Response, Verdict, finite
+
+MOST = 60
+"""Examples of one benchmark at most."""
+ANSWERERS = 6
+"""Respondents whose answers an example shows at most: those on whom the administrations disagree most."""
+LONGEST = 1200
+"""Characters of an answer or a judge's reply that are kept; the cut is marked."""
+PIXELS = 160
+"""The longer side of a thumbnail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One respondent's answer in one administration, and what was made of it."""
+
+    respondent: str
+    cell: str
+    text: str
+    state: str
+    read: str
+    reason: str
+    value: float | None
+    """1: right or faithful; 0: wrong or hallucinated; None: not scored."""
+    judge_words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An item with what was asked and answered.
+
+    Parameters
+    ----------
+    item, type, image
+        Its id, hallucination type ("" without one) and picture's name ("" without one).
+    thumbnail
+        The picture, small, as a data URL; "" where there is none to show.
+    facets
+        Facet -> share of the respondents on whom the two administrations disagree (mean absolute difference of the
+        item's score).
+    prompts, targets
+        Form -> what was asked, and what a right answer says.
+    answers
+        Who said what, the respondents that disagree most first.
+    respondents
+        How many respondents answered it; `answers` may hold fewer.
+    """
+
+    item: str
+    type: str
+    image: str
+    thumbnail: str
+    facets: Mapping[str, float]
+    prompts: Mapping[str, str]
+    targets: Mapping[str, str]
+    answers: tuple[Said, ...]
+    respondents: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The example as `audit.json` has it."""
+        data = asdict(self)
+        data["answers"] = [{**asdict(said), "judge_words": list(said.judge_words)} for said in self.answers]
+        return data
+
+
+def examples(
+    benchmark: Benchmark,
+    desk: Desk,
+    judges: Sequence[JudgeDesk],
+    forms: Mapping[str, Form],
+    people: Sequence[StoredRespondent],
+    reference: Cell,
+    matrices: Mapping[Cell, ScoreMatrix],
+    judged: Sequence[ScoreMatrix],
+    most: int = MOST,
+) -> list[Example]:
+    """The items on which the reference administration and another one disagree most.
+
+    Parameters
+    ----------
+    benchmark, desk, judges, forms, people
+        What was administered and judged, and where the answers are.
+    reference, matrices, judged
+        The reference administration, all scored administrations, and the labels of people and oracles on the reference.
+    most
+        How many examples at most, shared among the facets.
+    """
+    first = matrices[reference]
+    pairs = [(facets[0], matrix) for cell, matrix in matrices.items() if len(facets := reference.differing(cell)) == 1]
+    oracles = benchmark.judges()
+    pairs += [("judge" if matrix.cell.judge in oracles else "people", matrix) for matrix in judged]
+    gaps: dict[str, npt.NDArray[np.float64]] = {}
+    for facet, matrix in pairs:
+        gap = _gaps(first, matrix)
+        gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
+    scenes = _Scenes(benchmark, desk, judges, forms, people, matrices, judged)
+    return [scenes.example(first.items[i], gaps, i) for i in _chosen(first.items, gaps, most)]
+
+
+def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
+    """(respondents, items) of the first: how far the scores differ; NaN where one is not scored."""
+    rows = [other.respondents.index(name) if name in other.respondents else -1 for name in first.respondents]
+    place = {item.id: i for i, item in enumerate(other.items)}
+    columns = [place.get(item.id, -1) for item in first.items]
+    padded = np.pad(other.values, ((0, 1), (0, 1)), constant_values=np.nan)
+    return np.asarray(np.abs(first.values - padded[np.ix_(rows, columns)]), dtype=np.float64)
+
+
+def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    known = np.isfinite(gap)
+    total: npt.NDArray[np.float64] = np.where(known, gap, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return total
+
+
+def _chosen(items: Sequence[Item], gaps: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
+    """The items to show, facet by facet, types taking turns."""
+    found: dict[int, None] = {}
+    share = -(-most // max(len(gaps), 1))
+    for gap in gaps.values():
+        means = _mean(gap)
+        queues: dict[str | None, list[int]] = {}
+        for i in np.argsort(-means, kind="stable"):
+            if means[i] > 0 and int(i) not in found:
+                queues.setdefault(items[i].type, []).append(int(i))
+        mine: list[int] = []
+        while queues and len(mine) < share:
+            for kind in list(queues):
+                mine.append(queues[kind].pop(0))
+                if not queues[kind]:
+                    del queues[kind]
+        found.update(dict.fromkeys(mine[:share]))
+    return list(found)[:most]
+
+
+class _Scenes:
+    """Fetches what was said of single items from the store."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        desk: Desk,
+        judges: Sequence[JudgeDesk],
+        forms: Mapping[str, Form],
+        people: Sequence[StoredRespondent],
+        matrices: Mapping[Cell, ScoreMatrix],
+        judged: Sequence[ScoreMatrix],
+    ) -> None:
+        self.benchmark, self.desk, self.judges, self.forms = benchmark, desk, judges, forms
+        self.people, self.matrices, self.judged = {p.name: p for p in people}, matrices, judged
+        self._texts: dict[tuple[str, str, int], list[Response | None]] = {}
+        self._places = {name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()}
+        self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *judged)}
+
+    def example(self, item: Item, gaps: Mapping[str, npt.NDArray[np.float64]], column: int) -> Example:
+        facets = {facet: float(_mean(gap)[column]) for facet, gap in gaps.items()}
+        names = list(next(iter(self.matrices.values())).respondents)
+        known = np.stack([np.nan_to_num(gap[:, column]) for gap in gaps.values()]).sum(axis=0)
+        order = [names[i] for i in np.argsort(-known, kind="stable")][:ANSWERERS]
+        used = [form for form in self.forms if any(cell.form == form for cell in self.matrices)]
+        asked = {form: self.forms[form].by_id[item.id] for form in used if item.id in self.forms[form].by_id}
+        answers = [
+            said for name in order for matrix in self.matrices.values() for said in self._said(item, name, matrix)
+        ]
+        answers += [said for matrix in self.judged for name in order for said in self._label(item, name, matrix)]
+        answers.sort(key=lambda said: order.index(said.respondent))
+        return Example(
+            item=item.id,
+            type=item.type or "",
+            image=item.image or "",
+            thumbnail=thumbnail(self.desk.picture(self.benchmark, item.image)[1]),
+            facets={facet: gap for facet, gap in facets.items() if gap > 0},
+            prompts={form: self.benchmark.asked(one) for form, one in asked.items()},
+            targets={form: _target(one) for form, one in asked.items()},
+            answers=tuple(answers),
+            respondents=len(names),
+        )
+
+    def _said(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
+        cell = matrix.cell
+        column = self._columns[id(matrix)].get(item.id)
+        response = self._response(cell.form, cell.run, item.id, name)
+        if column is None or response is None:
+            return []
+        value = finite(float(matrix.values[matrix.respondents.index(name), column]))
+        one = self.forms[cell.form].by_id[item.id]
+        verdict, words = self._verdict(one, name, response, cell)
+        return [
+            Said(name, str(cell), _cut(response.text), verdict.state, _cut(verdict.read), _cut(verdict.reason), value, words)
+        ]  # fmt: skip
+
+    def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
+        column = self._columns[id(matrix)].get(item.id)
+        if column is None or name not in matrix.respondents:
+            return []
+        value = finite(float(matrix.values[matrix.respondents.index(name), column]))
+        return [] if value is None else [Said(name, str(matrix.cell), "", "ok", "", "", value)]
+
+    def _response(self, form: str, run: int, item: str, name: str) -> Response | None:
+        key = (form, name, run)
+        if key not in self._texts:
+            self._texts[key] = self.desk.responses(self.benchmark, self.forms[form], self.people[name], run)
+        place = self._places[form].get(item)
+        return None if place is None else self._texts[key][place]
+
+    def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
+        """The verdict on one answer, and what the judge said to reach it."""
+        label, asking = parse_judge(cell.judge)
+        judge = next((one for one in self.judges if one.panel.label == label), None)
+        if judge is None:
+            return self.benchmark.verdict(item, response), ()
+        heard: list[str] = []
+        stored = judge.asking(asking)
+
+        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+            reply = await stored(role, prompt, image, schema)
+            heard.append(f"{role}: {_cut(reply)}")
+            return reply
+
+        return self._judged(item, name, response, cell, ask, heard)
+
+    def _judged(
+        self, item: Item, name: str, response: Response, cell: Cell, ask: AskJudge, heard: list[str]
+    ) -> tuple[Verdict, tuple[str, ...]]:
+        # a procedure that judges all answers together, or sees others beside, asks what it asked then: with all of them
+        form = self.forms[cell.form]
+        beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
+        small = Form(form.name, tuple(one for one in form.items if one.id == item.id or one.id in beside))
+        who = list(self.people) if self.benchmark.jointly else [name]
+        rows = {n: [self._response(form.name, cell.run, one.id, n) for one in small.items] for n in who}
+
+        def about(one: Item) -> AskJudge:
+            return ask if one.id == item.id else _silent
+
+        place = [one.id for one in small.items].index(item.id)
+        return verdicts(self.benchmark, small, rows, about)[name][place], tuple(heard)
+
+
+async def _silent(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
+    """The judge of an item that is only seen beside another one."""
+    from hqm.errors import NoReply
+
+    raise NoReply("not asked about here", place=role)
+
+
+def _target(item: Item) -> str:
+    return _cut(item.target) if isinstance(item.target, str) else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} [… {len(text) - LONGEST:,} characters more]"
+
+
+def thumbnail(path: Path | None) -> str:
+    """A picture, small, as a data URL; empty for one that is not there or cannot be read.
+
+    >>> thumbnail(None)
+    ''
+    """
+    if path is None:
+        return ""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            small = picture.convert("RGB")
+            small.thumbnail((PIXELS, PIXELS))
+            buffer = io.BytesIO()
+            small.save(buffer, "JPEG", quality=72)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return ""
+    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

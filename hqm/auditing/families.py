@@ -1,0 +1,49 @@
+"""Which respondents are relatives: checkpoints of one family are fewer than as many independent models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hqm.errors import DataError
+from hqm.files.records import read_records, take
+
+_FAMILY = re.compile(r"[a-z]+\d*")
+
+
+def infer_family(name: str) -> str:
+    """The family that a respondent's name suggests: its first word, without what follows a dash, dot or space.
+
+    >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1", "recorded/Qwen2-VL-7B")]
+    ['llava', 'gpt', 'qwen2']
+    """
+    short = name.partition("?")[0].partition("@")[0].rpartition("/")[2].rpartition(":")[2].lower()
+    found = _FAMILY.search(short)
+    return found[0] if found else short
+
+
+def read_families(path: Path) -> dict[str, str]:
+    """Respondent -> family, from records with `respondent` and `family` (CSV or JSON lines).
+
+    Raises
+    ------
+    DataError
+        A field is missing, or a respondent is named twice with different families.
+    """
+    found: dict[str, str] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        name, family = str(take(record, "respondent", place)), str(take(record, "family", place))
+        if found.setdefault(name, family) != family:
+            raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
+    return found
+
+
+def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
+    """Every respondent's family: the one given under its whole or short name, else the one its name suggests."""
+    given = given or {}
+    return [
+        given.get(name) or given.get(name.rpartition("/")[2].rpartition(":")[2]) or infer_family(name)
+        for name in respondents
+    ]

@@ -1,0 +1,193 @@
+"""Score one file of recorded answers without a store: by rule, or by the judges' recorded replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.replies import played_back
+from hqm.errors import AnswerError, UsageError
+from hqm.judges.procedure import verdicts
+from hqm.psychometrics import item_agreement, pearson
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.signature import digest, digest_file, sign
+from hqm.types import STATES, Cell, Form, Response, finite
+from hqm.version import __version__
+
+_WHO = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class FileScore:
+    """Every metric of one answer file, with how the answers came out and a signature."""
+
+    benchmark: str
+    part: str | None
+    scoring: str
+    parser: str | None
+    n: int
+    """Items that the file should answer."""
+    unscored: int
+    """Answers that could not be read, are errors, or are missing; a scorer may still count them as wrong."""
+    metrics: Mapping[str, float | None]
+    states: Mapping[str, int]
+    signature: str
+    mode: str | None = None
+    """The judge procedure, where a release knows several."""
+    criterion: Mapping[str, float | None] = field(default_factory=dict)
+    """How the verdicts follow people's labels, where labels were given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as `hqm score --json` prints it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def score_file(
+    benchmark: Benchmark,
+    answers: Path,
+    part: str | None = None,
+    *,
+    judgements: Path | None = None,
+    criterion: Path | None = None,
+) -> FileScore:
+    """Score a file in the benchmark's official answer format.
+
+    Parameters
+    ----------
+    benchmark
+        Loaded with the scoring, parser and mode wanted.
+    answers
+        The file.
+    part
+        The part it answers; told from the file where the benchmark can.
+    judgements
+        The judges' recorded replies, for a benchmark that a model judges: in the release's own format, or in HQM's.
+    criterion
+        People's labels on these answers.
+
+    Raises
+    ------
+    UsageError
+        There is no such part; or the benchmark is judged and no replies are given.
+    """
+    form = benchmark.original
+    if part is not None:
+        form = form.only(part)
+        if not form.items:
+            known = ", ".join(dict.fromkeys(item.part for item in benchmark.original.items if item.part)) or "none"
+            raise UsageError(f"{benchmark.name} has no part {part!r}", remedy=f"Its parts are {known}.")
+    form, given = benchmark.read_answers(answers, form)
+    matrix = _matrix(benchmark, form, [given.get(item.id) for item in form.items], judgements)
+    parts = {item.part for item in form.items}
+    counts = matrix.state_counts()[_WHO]
+    reader = benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
+    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+    signature = {
+        "benchmark": benchmark.label,
+        "part": part or "",
+        "data": form.digest,
+        "scorer": benchmark.scorer,
+        "items": len(form),
+        "answers": digest_file(answers),
+        **({"replies": digest_file(judgements)} if judgements else {}),
+        "hqm": __version__,
+    }
+    return FileScore(
+        benchmark=benchmark.name,
+        part=next(iter(parts)) or None if len(parts) == 1 else None,
+        scoring=benchmark.scoring,
+        parser=reader,
+        n=len(form),
+        unscored=matrix.unscored(),
+        metrics={metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
+        states={state: counts[state] for state in STATES if counts[state]},
+        signature=sign(signature),
+        mode=benchmark.mode or None,
+        criterion=_against_people(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
+    )
+
+
+def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], judgements: Path | None) -> ScoreMatrix:
+    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+    if not benchmark.roles:
+        if judgements is not None:
+            raise UsageError(f"{benchmark.name} is scored by rule, not by a judge", remedy="Leave out --judgements.")
+        builder.add(_WHO, row)
+        return builder.build()
+    if judgements is None:
+        other = " or --mode rule" if "rule" in benchmark.modes else ""
+        raise UsageError(
+            f"the answers to {benchmark.name} are judged by a model",
+            remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: hqm audit --judge.",
+        )
+    replies = benchmark.read_replies(judgements, form)
+    found = verdicts(benchmark, form, {_WHO: row}, lambda item: played_back(replies.get(item.id, {})))
+    builder.add_verdicts(_WHO, row, found[_WHO])
+    return builder.build()
+
+
+def _against_people(
+    benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
+) -> dict[str, float | None]:
+    """The verdicts beside people's labels, on the answers that carry both."""
+    labels = {j.item: j.label for j in benchmark.read_criterion(path, form, None) if j.respondent in ("", name)}
+    if not labels:
+        raise AnswerError(
+            f"it holds no label for {name!r}",
+            place=str(path),
+            remedy="Name the answer file as the respondent is called.",
+        )
+    people = np.array([np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items], dtype=float)
+    judged = np.isfinite(people)
+    both = judged & np.isfinite(matrix.values[0])
+    found: dict[str, float | None] = {"labelled": float(judged.sum()), "compared": float(both.sum())}
+    found["faithful"] = finite(float(people[judged].mean())) if judged.any() else None
+    ours, theirs = matrix.values[0][both], people[both]
+    found["correlation"] = finite(pearson(ours, theirs).value)
+    if np.isin(ours, (0, 1)).all() and np.isin(theirs, (0, 1)).all():
+        agreement = item_agreement(ours[None], theirs[None])
+        found |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
+    return found
+
+
+def score_group(
+    name: str, benchmarks: Sequence[Benchmark], answers: Path, *, judgements: Path | None = None
+) -> FileScore:
+    """Score one answer file by all benchmarks of a group, and by the metrics that need them together.
+
+    A member that the file answers nothing of is left out. Metrics carry their benchmark in front (`amber_d.accuracy`).
+    """
+    scores = []
+    for one in benchmarks:
+        found = score_file(one, answers, judgements=judgements if one.roles else None)
+        if found.states.get("missing", 0) < found.n:
+            scores.append(found)
+    if not scores:
+        raise AnswerError(f"it answers no question of {name}", place=str(answers))
+    metrics = {f"{one.benchmark}.{metric}": value for one in scores for metric, value in one.metrics.items()}
+    for one in benchmarks:
+        metrics.update(one.group_metrics({score.benchmark: score.metrics for score in scores}))
+    first = scores[0]
+    return FileScore(
+        benchmark=name,
+        part=None,
+        scoring=first.scoring,
+        parser=next((one.parser for one in scores if one.parser), None),
+        n=sum(one.n for one in scores),
+        unscored=sum(one.unscored for one in scores),
+        metrics=metrics,
+        states={s: total for s in STATES if (total := sum(one.states.get(s, 0) for one in scores))},
+        signature=sign(
+            {
+                "group": name,
+                "members": "+".join(one.benchmark for one in scores),
+                "signatures": digest([one.signature for one in scores]),
+                "hqm": __version__,
+            }
+        ),
+    )

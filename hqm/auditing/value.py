@@ -1,0 +1,143 @@
+"""What an audit is: every estimate of a benchmark, as one value that reports are made from; to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError, DesignError
+from hqm.files.records import read_json
+from hqm.indicators.flags import FLAGS
+from hqm.types import Estimate
+from hqm.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class RespondentScores:
+    """One respondent in one benchmark: its scores, and how its answers came out."""
+
+    name: str
+    scores: Mapping[str, float | None]
+    """Metric -> score in the reference administration."""
+    intervals: Mapping[str, list[float | None]]
+    """Metric -> [low, high] over pictures (cluster jackknife)."""
+    by_type: Mapping[str, float | None]
+    """Hallucination type -> score by the first audited metric."""
+    cells: Mapping[str, Mapping[str, float | None]]
+    """Administration -> metric -> score."""
+    states: Mapping[str, Mapping[str, int]]
+    """Administration -> state -> number of answers."""
+    yes_ratio: Mapping[str, float | None]
+    words: Mapping[str, float | None]
+    judged: Mapping[str, float | None] = field(default_factory=dict)
+    """Administration under another judge -> share of answers that the judge found faithful."""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BenchmarkAudit:
+    """All that was estimated of one benchmark."""
+
+    benchmark: str
+    title: str
+    version: str
+    task: str
+    scoring: str
+    parser: str
+    summary: str
+    reference: str
+    items: int
+    images: int
+    metrics: Mapping[str, Mapping[str, str]]
+    """Audited metric -> what it is and which direction is better."""
+    forms: Mapping[str, Mapping[str, Any]]
+    truth_yes: Mapping[str, float | None]
+    """Form -> the share of questions whose right answer is yes; empty for other tasks."""
+    cells: tuple[str, ...]
+    respondents: tuple[RespondentScores, ...]
+    estimates: tuple[Estimate, ...]
+    coverage: Mapping[str, Mapping[str, Any]]
+    findings: tuple[Mapping[str, Any], ...]
+    flags: tuple[Mapping[str, Any], ...] = ()
+    """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to do."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Respondent -> family, where some are relatives."""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    """The items on which administrations, judges or people disagree most, with all that was said (`hqm.examples`)."""
+
+    def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
+        """The first estimate of this indicator (and metric).
+
+        Raises
+        ------
+        DesignError
+            There is no such estimate; or an average over error sources is asked for, which does not exist.
+        """
+        if indicator.rpartition(".")[2] in ("average", "reliability_average", "overall", "grade"):
+            raise DesignError(
+                f"{indicator!r} would average different things",
+                remedy=f"AVERAGED_COEFFICIENTS: {FLAGS['AVERAGED_COEFFICIENTS']}.",
+            )
+        for found in self.estimates:
+            if found.indicator == indicator and metric in (None, found.metric):
+                return found
+        raise DesignError(f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`.")
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(replace(self, estimates=()))
+        data["estimates"] = [found.to_dict() for found in self.estimates]
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
+        rest = dict(data)
+        rest["respondents"] = tuple(RespondentScores(**row) for row in data["respondents"])
+        rest["estimates"] = tuple(Estimate.from_dict(row) for row in data["estimates"])
+        rest["cells"], rest["findings"] = tuple(data["cells"]), tuple(data["findings"])
+        rest["flags"], rest["examples"] = tuple(data.get("flags", ())), tuple(data.get("examples", ()))
+        return cls(**rest)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audits of one command, with the record of how they were made."""
+
+    audits: tuple[BenchmarkAudit, ...]
+    command: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    hqm_version: str = __version__
+
+    def to_json(self) -> str:
+        """The text of `audit.json`."""
+        data = {
+            "hqm_version": self.hqm_version,
+            "command": self.command,
+            "record": dict(self.record),
+            "audits": [one.to_dict() for one in self.audits],
+        }
+        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Audit:
+        audits = tuple(BenchmarkAudit.from_dict(one) for one in data["audits"])
+        return cls(audits, data["command"], data["record"], data["hqm_version"])
+
+    @classmethod
+    def load(cls, path: Path) -> Audit:
+        """Read an `audit.json`.
+
+        Raises
+        ------
+        DataError
+            The file is no audit.
+        """
+        data = read_json(path)
+        try:
+            return cls.from_dict(data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"it is no audit of HQM: {error}", place=str(path), remedy="Make one with `hqm audit`."
+            ) from None

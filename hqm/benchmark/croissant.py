@@ -1,0 +1,220 @@
+"""Croissant metadata of a benchmark, so that data set searches and loaders understand it.
+
+Croissant (MLCommons, version 1.0) is JSON-LD in the vocabulary of schema.org: what the data set is, its files with their
+checksums, and how the fields of its records are read from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.card import Card, FieldsSection
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.registry import groups, load
+from hqm.errors import DataError, UsageError
+from hqm.files.records import read_records
+
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+_ABOUT = {
+    "id": "The item's name, unique in the file.",
+    "prompt": "The question.",
+    "target": "The right answer.",
+    "image": "The picture's path below the image folder.",
+    "type": "The hallucination type.",
+    "part": "The split it belongs to.",
+    "cluster": "What it shares with other items.",
+    "options": "The options of a multiple choice.",
+}
+_ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".csv": "text/csv"}
+
+
+def croissant(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
+    """The Croissant metadata of a benchmark.
+
+    Files that lie in the benchmark's folder are named relative to the metadata file, files of a release by their pinned
+    address. The records are described where the card names an items file of JSON lines or CSV; what an adapter reads by
+    code of its own cannot be described.
+
+    Parameters
+    ----------
+    beside
+        The folder that the metadata file goes to.
+
+    Raises
+    ------
+    DataError
+        The benchmark's items cannot be read.
+
+    Examples
+    --------
+    >>> found = croissant(load("shapes_vqa"), Path("."))
+    >>> found["name"], [field["name"] for field in found["recordSet"][0]["field"]]
+    ('shapes_vqa', ['id', 'prompt', 'target', 'image', 'type'])
+    """
+    card = benchmark.card
+    about = {
+        "name": card.name,
+        "alternateName": card.title,
+        "description": card.summary or card.title,
+        "version": card.version,
+        "license": _licence(card.licence),
+        "url": card.url,
+        "citeAs": card.citation,
+        "keywords": [card.task, "hallucination", "vision-language models", *card.types],
+    }
+    files, records = _release(card), []
+    items = benchmark.data / card.data.items if card.data.items else None
+    if items is not None and items.is_file() and not files:
+        files = [_items_file(items, beside), *_pictures(benchmark, beside)]
+        records = _records(card, items)
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        **{key: value for key, value in about.items() if value},
+        "distribution": files,
+        "recordSet": records,
+    }
+
+
+def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
+    """Write the metadata of the benchmark of this name; how many files it describes.
+
+    Raises
+    ------
+    UsageError
+        The name stands for several benchmarks.
+    """
+    if name in groups():
+        members = ", ".join(groups()[name])
+        raise UsageError(f"{name} stands for several benchmarks", remedy=f"Export one of {members}.")
+    found = croissant(load(name, data=data), path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+    return len(found["distribution"])
+
+
+def _licence(name: str) -> str:
+    """An address where the name is an SPDX identifier, as Croissant recommends; else the name itself."""
+    plain = name.replace("-", "").replace(".", "").isalnum()
+    return f"https://spdx.org/licenses/{name}.html" if plain and " " not in name and name else name
+
+
+def _release(card: Card) -> list[dict[str, Any]]:
+    return [
+        {
+            "@type": "cr:FileObject",
+            "@id": file.path,
+            "name": file.path,
+            "contentUrl": file.url,
+            "encodingFormat": _ENCODINGS.get(Path(file.path).suffix, "application/octet-stream"),
+            "sha256": file.sha256,
+        }
+        for file in card.source.files
+        if file.url and file.sha256
+    ]
+
+
+def _items_file(path: Path, beside: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {
+        "@type": "cr:FileObject",
+        "@id": "items",
+        "name": "items",
+        "contentUrl": _relative(path, beside),
+        "encodingFormat": _ENCODINGS.get(path.suffix, "application/octet-stream"),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _pictures(benchmark: Benchmark, beside: Path) -> list[dict[str, Any]]:
+    if not benchmark.card.data.images or not benchmark.images.is_dir():
+        return []
+    suffixes = sorted({Path(item.image).suffix for item in benchmark.original.items if item.image})
+    kinds = [f"image/{suffix.lstrip('.').lower().replace('jpg', 'jpeg')}" for suffix in suffixes]
+    return [
+        {
+            "@type": "cr:FileSet",
+            "@id": f"pictures{suffix}",
+            "name": f"pictures{suffix}",
+            "encodingFormat": kind,
+            "includes": f"{_relative(benchmark.images, beside)}/**/*{suffix}",
+        }
+        for suffix, kind in zip(suffixes, kinds, strict=True)
+    ]
+
+
+def _relative(path: Path, beside: Path) -> str:
+    resolved, folder = path.resolve(), beside.resolve()
+    return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else resolved.as_uri()
+
+
+def _records(card: Card, items: Path) -> list[dict[str, Any]]:
+    if items.suffix not in (".jsonl", ".csv"):
+        return []
+    rows = read_records(items, card.data.encoding)
+    fields = []
+    for ours in FieldsSection.model_fields:
+        theirs = getattr(card.fields, ours)
+        if any(theirs in row for row in rows):
+            fields.append(_field(ours, theirs, [row.get(theirs) for row in rows]))
+    name = {"@id": "records", "name": "records", "description": "One record an item."}
+    return [{"@type": "cr:RecordSet", **name, "key": {"@id": "records/id"}, "field": fields}]
+
+
+def _field(ours: str, theirs: str, values: Sequence[Any]) -> dict[str, Any]:
+    field: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"records/{ours}",
+        "name": ours,
+        "description": _ABOUT[ours],
+        "dataType": "sc:Text",
+        "source": {"fileObject": {"@id": "items"}, "extract": {"column": theirs}},
+    }
+    if any(isinstance(value, list) for value in values):
+        field["repeated"] = True
+    return field

@@ -1,0 +1,80 @@
+"""People's labels of answers, from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hqm.benchmark.recorded import first_field
+from hqm.errors import AnswerError
+from hqm.files.records import read_records, take
+from hqm.types import Form, Judgement
+
+RATER = ":"
+"""Stands between the judge and the person who labelled: `human:anna`."""
+
+
+def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, judge: str = "human") -> list[Judgement]:
+    """People's labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
+
+    A label is 1 for a faithful answer and 0 for a hallucinated one (or a share between, where several people judged);
+    an empty label means that the person did not decide. Without `respondents`, any name is taken, and none at all.
+    Where a field `rater` says who labelled, several people may label one answer: their mean is the judge's label, and
+    each one's own labels are kept as the judge `human:<rater>`, so that their agreement can be told.
+
+    Raises
+    ------
+    AnswerError
+        An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
+    """
+    short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents or ()}
+    found: dict[tuple[str, str, str], Judgement] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        item = str(first_field(record, ("item", "id"), place))
+        name = str(record.get("respondent", "") if respondents is None else take(record, "respondent", place))
+        name = short.get(name, name) if name not in (respondents or ()) else name
+        if item not in form.by_id:
+            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+        if respondents is not None and name not in respondents:
+            raise AnswerError(
+                f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
+            )
+        rater = str(record.get("rater") or "")
+        if (item, name, rater) in found:
+            raise AnswerError(
+                f"{item!r} of {name!r} is labelled twice", place=place, remedy="Name who labelled in a field 'rater'."
+            )
+        who = f"{judge}{RATER}{rater}" if rater else judge
+        found[item, name, rater] = Judgement(who, item, name, _label(take(record, "label", place), place))
+    if not found:
+        raise AnswerError("it holds no label", place=str(path))
+    return _pooled(list(found.values()), judge)
+
+
+def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
+    """The labels, with every answer's mean over the people who labelled it as the judge's own."""
+    if all(one.judge == judge for one in labels):
+        return list(labels)
+    by_answer: dict[tuple[str, str], list[Judgement]] = {}
+    for one in labels:
+        by_answer.setdefault((one.item, one.respondent), []).append(one)
+    means = []
+    for (item, name), mine in by_answer.items():
+        decided = [one.label for one in mine if one.label is not None]
+        means.append(Judgement(judge, item, name, sum(decided) / len(decided) if decided else None))
+    return [*means, *(one for one in labels if one.judge != judge)]
+
+
+def _label(value: object, place: str) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        label = float(str(value))
+    except ValueError:
+        label = -1.0
+    if not 0 <= label <= 1:
+        raise AnswerError(
+            f"the label is {value!r}", place=place, remedy="Write 1 (faithful), 0 (hallucinated) or a share."
+        )
+    return label

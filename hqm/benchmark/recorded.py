@@ -1,0 +1,102 @@
+"""Recorded answers: read from a release's files or from HQM's own JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from hqm.errors import AnswerError
+from hqm.files.records import read_records
+from hqm.types import ORIGINAL, Form, Response, State
+
+_IDS = ("item", "id", "question_id")
+_TEXTS = ("answer", "response", "text", "prediction", "model_answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded administration: who answered which form in which run, and what."""
+
+    respondent: str
+    form: str
+    run: int
+    answers: Mapping[str, Response]
+    """Item id -> response."""
+    source: str = field(default="", compare=False)
+
+
+def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+    """The first of several names that a record has."""
+    for name in names:
+        if name in record:
+            return record[name]
+    raise AnswerError(
+        f"none of the fields {', '.join(map(repr, names))} is there (there are {', '.join(map(repr, record)) or 'none'})",
+        place=place,
+    )
+
+
+def _response(record: Mapping[str, Any], place: str) -> Response:
+    text = first_field(record, _TEXTS, place)
+    state = record.get("state", "ok")
+    if state not in get_args(State):
+        raise AnswerError(
+            f"the state {state!r} is unknown", place=place, remedy=f"It is one of {', '.join(get_args(State))}."
+        )
+    return Response(
+        "" if text is None else str(text), cast(State, state), str(record.get("reason", "")), record.get("detail") or {}
+    )
+
+
+def read_answers(path: Path, form: Form) -> dict[str, Response]:
+    """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or `response`, `text`).
+
+    Raises
+    ------
+    AnswerError
+        An id is unknown or stands twice, or a field is missing.
+    """
+    found: dict[str, Response] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        key = str(first_field(record, _IDS, place))
+        if key not in form.by_id:
+            raise AnswerError(
+                f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
+            )
+        if key in found:
+            raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
+        found[key] = _response(record, place)
+    return found
+
+
+def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
+    """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and `answer`.
+
+    Without those fields, a file is one respondent (named by the file) that answered the original form once.
+    """
+    files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
+    if not files:
+        raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
+    found: dict[tuple[str, str, int], dict[str, Response]] = {}
+    for file in files:
+        for i, record in enumerate(read_records(file), 1):
+            place = f"{file}: record {i}"
+            form = str(record.get("form", ORIGINAL))
+            if form not in known:
+                raise AnswerError(
+                    f"there is no form {form!r}", place=place, remedy=f"The forms are {', '.join(known)}."
+                )
+            key = str(first_field(record, _IDS, place))
+            if key not in known[form].by_id:
+                if key in known[ORIGINAL].by_id:
+                    continue  # left out of this form: the answer belongs to no question that is asked
+                raise AnswerError(f"the benchmark has no item {key!r}", place=place)
+            who = (str(record.get("respondent", file.stem)), form, int(record.get("run", 0)))
+            answers = found.setdefault(who, {})
+            if key in answers:
+                raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
+            answers[key] = _response(record, place)
+    return [Recording(*who, answers, str(path)) for who, answers in found.items()]

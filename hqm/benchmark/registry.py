@@ -1,0 +1,224 @@
+"""Find a benchmark by name, folder, Python file or entry point, and make it.
+
+load("pope")                 a card in benchmarks/pope, scored by adapters/pope.py
+load("my_benchmark/")        a folder with card.toml and items, no code
+load("my_benchmark.py")      one file: CARD = {...} and a subclass of Benchmark
+load("theirs")               another package, by an entry point of the group `hqm.benchmarks`
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hqm.benchmark.asking import Prompts
+from hqm.benchmark.card import Card
+from hqm.benchmark.interface import Benchmark, Scoring
+from hqm.errors import CardError, DataError, UsageError
+from hqm.files.hub import hub_folder, is_hub
+
+GROUP = "hqm.benchmarks"
+DATA_VARIABLE = "HQM_DATA"
+
+
+def shipped() -> Path:
+    """The folder of the benchmarks that come with HQM."""
+    spec = importlib.util.find_spec("hqm.benchmarks")
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError("the folder of benchmarks is not installed", remedy="Install hqm-audit again.")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def names() -> tuple[str, ...]:
+    """Every benchmark known by name, sorted."""
+    here = {path.parent.name for path in shipped().glob("*/card.toml")}
+    return tuple(sorted(here | {point.name for point in entry_points(group=GROUP)}))
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """The names that stand for several benchmarks together."""
+    found: dict[str, list[str]] = {}
+    for name in names():
+        group = card(name).group
+        if group:
+            found.setdefault(group, []).append(name)
+    return {group: tuple(members) for group, members in sorted(found.items())}
+
+
+def card(name: str) -> Card:
+    """The card of a benchmark known by name."""
+    path = shipped() / name / "card.toml"
+    return Card.load(path) if path.exists() else load(name).card
+
+
+def cards(wanted: Sequence[str]) -> list[Card]:
+    """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
+    found: list[Card] = []
+    for name in names() if "all" in wanted else wanted:
+        members = groups().get(name, (name,))
+        path = Path(name) / "card.toml"
+        found += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+    return list({one.name: one for one in found}.values())
+
+
+def load_all(name: str, **settings: Any) -> list[Benchmark]:
+    """The benchmarks a name stands for: the members of a group, or the one of that name."""
+    members = groups().get(name)
+    if not members:
+        return [load(name, **settings)]
+    # a mode or a choice of words goes to those members that know it
+    return [load(member, **settings, fitting=True) for member in members]
+
+
+def load(
+    name: str,
+    *,
+    data: Path | None = None,
+    images: Path | str | None = None,
+    scoring: Scoring = "official",
+    parser: str | None = None,
+    mode: str | None = None,
+    prompts: Prompts = "hqm",
+    words: str | None = None,
+    fitting: bool = False,
+) -> Benchmark:
+    """Make a benchmark.
+
+    Parameters
+    ----------
+    name
+        A known name, a folder with a `card.toml`, or a Python file.
+    data
+        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
+    images, scoring, parser, mode, prompts, words
+        As in `Benchmark`.
+    fitting
+        Pass over a mode or a choice of words that this benchmark does not know, as a member of a group may.
+
+    Raises
+    ------
+    UsageError
+        There is no such benchmark, scoring or parser.
+    CardError
+        Its card cannot be used.
+
+    Examples
+    --------
+    >>> load("shapes_yesno").card.task
+    'yes_no'
+    """
+    path = Path(name)
+    if path.suffix == ".py":
+        made, found, folder = _from_file(path)
+    elif (path / "card.toml").is_file():
+        made, found, folder = _class_in(path / "adapter.py"), Card.load(path / "card.toml"), path
+    elif (shipped() / name / "card.toml").is_file():
+        folder = shipped() / name
+        found = Card.load(folder / "card.toml")
+        made = _adapter(found)
+    else:
+        made, found, folder = _from_entry_point(name)
+    where = _data_folder(found, folder, data)
+    if fitting:
+        mode, words = (mode if mode in made.modes else None), (words if made.recipes else None)
+    settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
+    return made(found, where, images=images, home=folder, **settings)
+
+
+def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | str | None = None) -> Benchmark:
+    """The benchmark of a card that was read already, with no code of its own."""
+    return Benchmark(card, _data_folder(card, folder, data), images=images, home=folder)
+
+
+def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
+    if not card.data.folder:
+        return data or folder
+    if is_hub(card.data.folder) and data is None:
+        return hub_folder(card.data.folder)
+    root = data or Path(os.environ.get(DATA_VARIABLE, ""))
+    # a root that is itself the benchmark's folder is taken as such
+    for candidate in (root / card.data.folder, root):
+        if (data or DATA_VARIABLE in os.environ) and candidate.is_dir():
+            return candidate
+    raise DataError(
+        f"the data of {card.name} are not there (looked for {root / card.data.folder})"
+        if data or DATA_VARIABLE in os.environ
+        else f"the data of {card.name} do not come with HQM",
+        remedy=f"Name the folder that holds {card.data.folder!r} with --data or the variable {DATA_VARIABLE}.",
+    )
+
+
+def _adapter(card: Card) -> type[Benchmark]:
+    name = card.adapter or card.name
+    if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
+        if card.adapter:
+            raise CardError(f"there is no adapter {card.adapter!r}", place=card.name)
+        return Benchmark
+    return _class_of(importlib.import_module(f"hqm.adapters.{name}"))
+
+
+def _class_in(path: Path) -> type[Benchmark]:
+    return _class_of(_import_file(path)) if path.is_file() else Benchmark
+
+
+def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
+    if not path.is_file():
+        raise UsageError("there is no such file", place=str(path), remedy="Correct the path.")
+    module = _import_file(path)
+    data = getattr(module, "CARD", None)
+    if not isinstance(data, dict):
+        raise CardError("it has no CARD", place=str(path), remedy="Define CARD = {...} with the keys of a card.toml.")
+    return _class_of(module), Card.parse(data, str(path)), path.parent
+
+
+def _import_file(path: Path) -> ModuleType:
+    name = f"hqm_user_{path.resolve().parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError("it is no Python file", place=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CardError(f"it cannot be imported: {type(error).__name__}: {error}", place=str(path)) from error
+    return module
+
+
+def _class_of(module: ModuleType) -> type[Benchmark]:
+    made = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Benchmark) and value.__module__ == module.__name__
+    ]
+    if len(made) > 1:
+        raise CardError(f"it defines {len(made)} benchmarks", place=module.__name__, remedy="Define one a file.")
+    return made[0] if made else Benchmark
+
+
+def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
+    points = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not points:
+        known = ", ".join(sorted({*names(), *groups()}))
+        remedy = f"Known are {known}; or name a folder with a card.toml, or a Python file."
+        raise UsageError(f"there is no benchmark {name!r}", remedy=remedy)
+    if len(points) > 1:
+        raise CardError(f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one.")
+    module = points[0].load()
+    if not isinstance(module, ModuleType):
+        module = sys.modules[module.__module__]
+    return _from_module(module, name)
+
+
+def _from_module(module: ModuleType, name: str) -> tuple[type[Benchmark], Card, Path]:
+    folder = Path(module.__file__ or ".").parent
+    data = getattr(module, "CARD", None)
+    found = Card.parse(data, name) if isinstance(data, dict) else Card.load(folder / "card.toml")
+    return _class_of(module), found, folder

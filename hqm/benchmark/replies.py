@@ -1,0 +1,55 @@
+"""Recorded replies of judges, played back to a procedure in the order in which it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.asking import ROLES, AskJudge
+from hqm.benchmark.recorded import first_field
+from hqm.errors import AnswerError, NoReply
+from hqm.files.records import read_records, take
+from hqm.types import Form
+
+Replies = Mapping[str, Sequence[str]]
+"""Role -> replies in the order asked."""
+
+
+def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
+    """Replies in HQM's format: records with `item`, `role` (`judge` when missing) and `reply`, in the order asked.
+
+    Raises
+    ------
+    AnswerError
+        An item or role is unknown, or a field is missing.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        item = str(first_field(record, ("item", "id"), place))
+        role = str(record.get("role", "judge"))
+        if item not in form.by_id:
+            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+        if role not in ROLES:
+            raise AnswerError(f"the role {role!r} is unknown", place=place, remedy=f"It is one of {', '.join(ROLES)}.")
+        found.setdefault(item, {}).setdefault(role, []).append(str(take(record, "reply", place)))
+    return found
+
+
+def played_back(replies: Replies) -> AskJudge:
+    """An `ask` that gives recorded replies, each role's in their order.
+
+    >>> import asyncio
+    >>> ask = played_back({"judge": ["correct", "same"]})
+    >>> asyncio.run(ask("judge", "first?")), asyncio.run(ask("judge", "second?"))
+    ('correct', 'same')
+    """
+    left = {role: iter(texts) for role, texts in replies.items()}
+
+    async def ask(role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None) -> str:
+        for reply in left.get(role, iter(())):
+            return reply
+        raise NoReply(f"no further reply of the {role} is recorded", remedy="Record every reply, in the order asked.")
+
+    return ask

@@ -1,0 +1,396 @@
+"""What the commands print: tables for people, JSON for machines. Rounding happens in `hqm.reports.tables`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hqm.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hqm.administration.forecast import Forecast, Spent
+    from hqm.auditing.gate import Gate
+    from hqm.auditing.one_file import FileScore
+    from hqm.auditing.published import TableAudit
+    from hqm.auditing.value import Audit
+    from hqm.benchmark.card import Card
+    from hqm.benchmark.download import Fetched
+    from hqm.commands.scaffold import Made
+    from hqm.lint import Checked, Selection
+    from hqm.types import Form
+
+
+def _table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
+    return table
+
+
+def _print(*things: Any) -> None:
+    from rich.console import Console
+
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:  # a file or a pipe has no edge
+        console.width = max(console.width, 120)
+    for thing in things:
+        # data may hold square brackets: nothing printed here is markup
+        console.print(thing, markup=False, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, nothing rounded."""
+    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def known(what: str) -> None:
+    """`hqm list`."""
+    kinds = {"benchmarks": _benchmarks, "respondents": _respondents, "parsers": _parsers, "indicators": _indicators}
+    if what not in kinds:
+        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(kinds)}.")
+    kinds[what]()
+
+
+def _benchmarks() -> None:
+    from hqm.benchmark.registry import card, groups, names
+
+    table = _table("", "name", "task", "version", "types", "licence", "what")
+    for name in names():
+        found = card(name)
+        table.add_row(name, found.task, found.version, ", ".join(found.types), found.licence, found.summary)
+    _print(table)
+    for group, members in groups().items():
+        print(f"{group} = {' + '.join(members)}")
+
+
+def _respondents() -> None:
+    from hqm.benchmark.registry import card, names
+
+    by_name: dict[str, list[str]] = {}
+    for name in names():
+        for respondent in card(name).respondents.embedded:
+            by_name.setdefault(respondent, []).append(name)
+    table = _table("Embedded", "name", "answers")
+    for respondent, benchmarks in by_name.items():
+        table.add_row(respondent, ", ".join(benchmarks))
+    _print(table)
+    _families()
+    print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+
+
+def _families() -> None:
+    """The families of local models: how each is asked, what of a picture its questions share, what it needs."""
+    from hqm.respondents.families import FAMILIES
+
+    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
+    table = _table("Families of hf/ models", "family", "model_type", "questions share", "asked by")
+    for family in FAMILIES:
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
+        if family.needs:
+            shared += f" (needs {', '.join(family.needs)})"
+        asked = "" if family.refusal else "chat template"
+        if family.form:
+            asked += f", else {json.dumps(family.form)}"
+        table.add_row(family.name, ", ".join(family.types), shared, asked)
+    _print(table)
+    print("A family that is not listed is tried by its chat template, and checked against plain generate.")
+
+
+def _parsers() -> None:
+    from hqm.scoring.parsers import PARSERS
+
+    table = _table("", "name", "reads negated questions", "source")
+    for parser in PARSERS.values():
+        table.add_row(parser.name, "yes" if parser.reads_negation else "no", parser.source)
+    _print(table)
+
+
+def _indicators() -> None:
+    from hqm.indicators.catalogue import FAMILIES, INDICATORS
+
+    table = _table("", "statistic", "what")
+    for name, about in INDICATORS.items():
+        table.add_row(name, about)
+    _print(table)
+    print("Families: " + ", ".join(f"{family} ({what})" for family, what in FAMILIES.items()) + ", coverage")
+
+
+def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
+    """`hqm check`."""
+    found = [one.to_dict(selection) for one in checked]
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        if one["readable"]:
+            print(
+                f"{one['benchmark']}@{one['version']}: {one['items']} items, {one['images']} pictures, data {one['digest']}"
+            )
+        else:
+            print(f"{one['benchmark']}: it cannot be read")
+        for name in ("parts", "types", "targets"):
+            if one[name]:
+                print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in one[name].items()))
+        for finding in one["findings"]:
+            place = f"{finding['place']}: " if finding["place"] else ""
+            print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
+            for example in finding["examples"]:
+                print(f"      {example}")
+        print(f"  {_tally([finding['severity'] for finding in one['findings']])}")
+
+
+def _tally(severities: Sequence[str]) -> str:
+    from hqm.benchmark.codes import SEVERITIES
+
+    counts = {severity: severities.count(severity) for severity in SEVERITIES}
+    said = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
+    return f"found: {', '.join(said)}" if said else "nothing found"
+
+
+def made(new: Made) -> None:
+    """`hqm new`: what was written, and what to do next."""
+    from hqm.benchmark.codes import code_of
+
+    print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
+    if new.missing:
+        shown = ", ".join(new.missing[:5])
+        print(f"{len(new.missing)} pictures are not there ({code_of('image-missing').code}): {shown}")
+    folder = shlex.quote(str(new.folder))
+    print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate {folder}/out/audit.json")
+
+
+def gate(found: Gate, github: bool, as_json: bool) -> None:
+    """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes to."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    for name in dict.fromkeys(test.benchmark for test in found.tests):
+        print(f"{name}, policy {found.policy}:")
+        for test in found.tests:
+            if test.benchmark == name:
+                print(f"  {test.outcome:12}  {test.what}: {test.sentence}")
+    why = dict.fromkeys((test.what, test.reason) for test in found.tests if test.outcome != "PASS" and test.reason)
+    for what, reason in why:
+        print(f"{what}: {reason}")
+    counts = {
+        outcome: sum(test.outcome == outcome for test in found.tests) for outcome in ("PASS", "FAIL", "NOT MEASURED")
+    }
+    said = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
+    print(f"policy {found.policy}: {'passed' if found.passed else 'not passed'} ({said})")
+    if github:
+        for line in found.annotations():
+            print(line)
+
+
+def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
+    """`hqm forms`."""
+    from hqm.forms.build import count_rules
+
+    print(
+        f"{name}: {len(parallel)} of {len(original)} items have a parallel form, {len(parallel.left_out)} are left out"
+    )
+    for rule, count in count_rules(parallel).items():
+        print(f"  {rule}: {count}")
+        shown: set[str] = set()
+        for item in parallel.items:
+            if item.rule == rule and item.prompt not in shown and len(shown) < examples:
+                shown.add(item.prompt)
+                before = original.by_id[item.id]
+                print(f"      {_question(before)}  [{before.target}]  ->  {_question(item)}  [{item.target}]")
+    for out in parallel.left_out[:20]:
+        print(f"  left out {out.id}: {out.prompt!r} ({out.reason})")
+    if len(parallel.left_out) > 20:
+        print(f"  ... and {len(parallel.left_out) - 20} more; --out writes all of them")
+
+
+def _question(item: Any) -> str:
+    return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
+
+
+def plan(
+    forecasts: Mapping[tuple[str, str], Forecast],
+    images: Mapping[str, tuple[int, int]],
+    as_json: bool,
+    judging: Mapping[str, int],
+) -> None:
+    """`hqm plan` and `--dry-run`."""
+    from dataclasses import asdict
+
+    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
+    totals = {
+        key: sum(getattr(one, key) for one in forecasts.values())
+        for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
+    }
+    costs = [one.cost for one in forecasts.values() if one.cost is not None]
+    totals["cost"] = sum(costs) if costs else None
+    if as_json:
+        rows = [{"respondent": who, "benchmark": what, **asdict(one)} for (who, what), one in forecasts.items()]
+        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
+        return
+    columns = (
+        "respondent",
+        "benchmark",
+        "rows",
+        "distinct",
+        "stored",
+        "to ask",
+        "minutes",
+        "tokens in",
+        "tokens out",
+        "cost",
+    )
+    table = _table("", *columns, right=range(2, 10))
+    for (who, what), one in forecasts.items():
+        minutes = f"{one.seconds / 60:.1f}{'' if one.measured else '?'}"
+        cost = "" if one.cost is None else f"{one.cost:.2f}"
+        if one.cost is None and who.startswith("openai/"):
+            cost = "no price"
+        table.add_row(
+            who,
+            what,
+            *_whole(one.rows, one.distinct, one.stored, one.requests),
+            minutes,
+            *_whole(one.tokens_in, one.tokens_out),
+            cost,
+        )
+    total_cost = "" if totals["cost"] is None else f"{totals['cost']:.2f}"
+    counts = _whole(*(totals[key] for key in ("rows", "distinct", "stored", "requests")))
+    table.add_section()
+    table.add_row(
+        "total",
+        "",
+        *counts,
+        f"{totals['seconds'] / 60:.1f}",
+        *_whole(totals["tokens_in"], totals["tokens_out"]),
+        total_cost,
+    )
+    _print(table)
+    if not all(one.measured for one in forecasts.values()):
+        print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
+    for judge, count in judging.items():
+        print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
+    missing_images(images)
+
+
+def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
+    """Say how many pictures are there, where some are not; printed before anything is asked."""
+    for name, (gone, all_) in missing.items():
+        if gone:
+            print(
+                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
+            )
+
+
+def spent(found: Sequence[Spent]) -> None:
+    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    for one in found:
+        cached = f" ({one.tokens_cached:,} of them from the server's cache)" if one.tokens_cached else ""
+        cost = "" if one.cost is None else f", cost {one.cost:.4f}"
+        tokens = f"{one.tokens_in:,} tokens read{cached}, {one.tokens_out:,} written"
+        print(f"{one.respondent}: {one.answers:,} answers so far, {tokens}{cost}")
+
+
+def _whole(*numbers: int) -> list[str]:
+    return [f"{number:,}" for number in numbers]
+
+
+def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
+    """`hqm fetch`."""
+    from hqm.benchmark.download import summary
+
+    if as_json:
+        print_json([
+            {**summary(card), "fetched": [
+                {"path": str(f.path), "state": f.state, "size": f.size, "optional": f.optional, "how": f.how} for f in files
+            ]}
+            for card, files in results.items()
+        ])  # fmt: skip
+        return
+    for card, files in results.items():
+        if not files:
+            print(
+                f"{card.name}: nothing to fetch; {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
+            )
+            continue
+        about = summary(card)
+        print(f"{card.name} {about['revision']} ({card.licence}), {len(files)} files, {about['bytes'] / 1e6:.1f} MB")
+        for file in files:
+            note = " (optional)" if file.optional and file.state == "missing" else ""
+            print(
+                f"  {file.state:10} {file.path}{note}"
+                + (f"\n             {file.how}" if file.state == "missing" else "")
+            )
+        if about["images"]:
+            print(f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})")
+
+
+def file_score(found: FileScore, as_json: bool) -> None:
+    """`hqm score`."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    part = f" {found.part}" if found.part else ""
+    reader = f", parser {found.parser}" if found.parser else f", mode {found.mode}" if found.mode else ""
+    states = ", ".join(f"{state} {n}" for state, n in found.states.items())
+    print(
+        f"{found.benchmark}{part}: {found.scoring} scoring{reader}, {found.n} items, {found.unscored} unscored ({states})"
+    )
+    for name, value in found.metrics.items():
+        print(f"  {name:24} {'undefined' if value is None else repr(value)}")
+    for name, value in found.criterion.items():
+        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
+    print(found.signature)
+
+
+def table_audit(found: TableAudit) -> None:
+    """`hqm audit --table`."""
+    tables = importlib.import_module("hqm.reports.tables")
+    table = _table(
+        f"{found.table}: {len(found.respondents)} respondents",
+        "indicator",
+        "of",
+        "value",
+        "95% interval",
+        "",
+        right=(2, 3),
+    )
+    for one in found.estimates:
+        notes = ", ".join(one.flags) if one.status == "ok" else f"{one.status.replace('_', ' ')}: {one.reason}"
+        table.add_row(
+            one.indicator,
+            one.metric,
+            tables.number(one.value),
+            tables.interval(one.interval("model_population")),
+            notes,
+        )
+    _print(table)
+    for flag in found.flags:
+        print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
+    for violation in found.violations:
+        print(
+            f"{violation['kind']}: {violation['row']}, {violation['column']} = {violation['printed']}: {violation['reason']}"
+        )
+    if not found.violations:
+        print("The table is consistent with itself, as far as it can be checked.")
+
+
+def audit(found: Audit) -> None:
+    """The table of indicators at the end of `hqm audit`."""
+    tables = importlib.import_module("hqm.reports.tables")
+    for one in found.audits:
+        print(f"\n{one.title}: {one.items} items, {len(one.respondents)} respondents")
+        rows = tables.indicators_brief(one)
+        table = _table("", *rows.columns, right=rows.right)
+        for row in rows.rows:
+            table.add_row(*(cell.text for cell in row))
+        _print(table)
+        for note in rows.notes:
+            print(note)

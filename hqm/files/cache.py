@@ -1,0 +1,91 @@
+"""The cache of pictures that are no files of their own: each is written once, under the hash of its bytes.
+
+Equal pictures are one file, and no name from an archive ever becomes a path. The cache is `HQM_CACHE`, else
+`$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from hqm.errors import DataError, ImageError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest picture file that is used."""
+
+
+def cache() -> Path:
+    """The folder of the cache."""
+    own, home = os.environ.get("HQM_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "hqm"
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"the cache cannot be written: {error.strerror}"
+        raise DataError(what, place=str(folder), remedy="Name another folder with HQM_CACHE.") from error
+
+
+def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
+    """Write a picture into the cache under its hash; its file. Reads no more than the limit.
+
+    Raises
+    ------
+    ImageError
+        It is larger than the limit, or empty. What the stream raises passes through.
+    DataError
+        The cache cannot be written.
+    """
+    folder = cache() / "images"
+    running, size, head = hashlib.blake2b(digest_size=16), 0, b""
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+    try:
+        with part:
+            while piece := stream.read(1 << 20):
+                size += len(piece)
+                if size > limit:
+                    raise ImageError(f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER)
+                head = head or piece[:16]
+                running.update(piece)
+                with _writing(folder):
+                    part.write(piece)
+            with _writing(folder):
+                part.flush()
+        if size == 0:
+            raise ImageError("the picture is empty (0 bytes)", place=place, remedy="Fetch it again.")
+        name = running.hexdigest()
+        target = folder / name[:2] / f"{name}{_suffix(head)}"
+        with _writing(folder):
+            target.parent.mkdir(exist_ok=True)
+            os.replace(part.name, target)
+    finally:
+        Path(part.name).unlink(missing_ok=True)
+    return target
+
+
+SMALLER = "Make it smaller, or leave the item out."
+
+
+def _suffix(head: bytes) -> str:
+    marks = {
+        b"\x89PNG": ".png",
+        b"\xff\xd8\xff": ".jpg",
+        b"GIF8": ".gif",
+        b"BM": ".bmp",
+        b"II*\0": ".tif",
+        b"MM\0*": ".tif",
+    }
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return ".webp"
+    return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")

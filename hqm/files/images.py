@@ -1,0 +1,224 @@
+"""Pictures as people have them: in a folder, in a zip, inside the rows of parquet files, or on the web.
+
+A source gives the file of a picture by its name. What is no file yet is written once into a cache, under the hash of its
+bytes: equal pictures are one file, and no name from an archive ever becomes a path. The cache is `HQM_CACHE`, else
+`$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
+
+A picture is used only when it can be: not empty, within the limits, readable to its end, and, where the benchmark lists
+sizes or hashes, the one that is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from hqm.errors import ImageError
+from hqm.files.cache import MAX_BYTES, SMALLER, keep
+from hqm.files.names import image_path, is_url, safe_name
+
+MAX_PIXELS = 100_000_000
+"""The most pixels a picture may unfold to: a file of a few bytes can claim billions."""
+
+
+class ImageSource(Protocol):
+    """Where a benchmark's pictures are."""
+
+    def path(self, name: str) -> Path:
+        """The file of a picture.
+
+        Raises
+        ------
+        ImageError
+            It is not there, or cannot be used.
+        """
+
+    def has(self, name: str) -> bool:
+        """Whether the picture is there now, without fetching or opening it."""
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Get what lies elsewhere; what cannot be had is an error of `path` later."""
+
+
+def open_images(place: Path | str) -> ImageSource:
+    """The source of pictures at a place.
+
+    Parameters
+    ----------
+    place
+        A folder (one with parquet files gives the pictures in their rows as well), a `.zip`, a `.parquet` file or a
+        pattern of several (`data/test-*.parquet`), or a web address that names are put behind. A name that is itself a
+        web address is fetched whatever the place is.
+
+    Examples
+    --------
+    >>> open_images("https://example.org/val2014")
+    WebImages(base='https://example.org/val2014')
+    """
+    if isinstance(place, str) and is_url(place):
+        from hqm.files.web import WebImages
+
+        return WebImages(place)
+    path = Path(place)
+    if path.suffix.lower() == ".zip":
+        return ZipImages(path)
+    if path.suffix.lower() == ".parquet" or "*" in path.name:
+        from hqm.files.parquet import ParquetImages
+
+        return ParquetImages(path)
+    return FolderImages(path)
+
+
+@dataclass(frozen=True)
+class FolderImages:
+    """Pictures that are files in a folder; a link must not leave it. Web addresses and parquet rows come beside."""
+
+    folder: Path
+
+    @cached_property
+    def _rows(self) -> ImageSource | None:
+        """Parquet files in the folder itself, or in `data` below it as the Hugging Face hub lays them out."""
+        from hqm.files.parquet import ParquetImages
+
+        for pattern in ("*.parquet", "data/*.parquet"):
+            if self.folder.is_dir() and any(self.folder.glob(pattern)):
+                return ParquetImages(self.folder / pattern)
+        return None
+
+    @cached_property
+    def _web(self) -> ImageSource:
+        from hqm.files.web import WebImages
+
+        return WebImages("")
+
+    def path(self, name: str) -> Path:
+        if is_url(name):
+            return self._web.path(name)
+        if self._rows is not None and not (self.folder / safe_name(name)).is_file():
+            return self._rows.path(name)
+        return image_path(self.folder, name)
+
+    def has(self, name: str) -> bool:
+        if is_url(name):
+            return self._web.has(name)
+        if (self.folder / safe_name(name)).is_file():
+            return True
+        return self._rows is not None and self._rows.has(name)
+
+    def fetch(self, names: Iterable[str]) -> None:
+        if addresses := [name for name in names if is_url(name)]:
+            self._web.fetch(addresses)
+
+
+@dataclass(frozen=True)
+class ZipImages:
+    """Pictures in a zip: by their whole name in it, or by the end of it (`a.jpg` for `val2014/a.jpg`) where that is one.
+
+    Members are read through the cache, never unpacked to where they want to be.
+    """
+
+    file: Path
+
+    @cached_property
+    def _members(self) -> dict[str, Any]:
+        """Name, and every end of it that is one member's alone -> member; None for an end that several share."""
+        import zipfile
+
+        try:
+            with zipfile.ZipFile(self.file) as archive:
+                members = [member for member in archive.infolist() if not member.is_dir()]
+        except FileNotFoundError:
+            raise ImageError("there is no such file", place=str(self.file), remedy="Correct --images.") from None
+        except (zipfile.BadZipFile, OSError) as error:
+            raise ImageError(f"it is no zip, or damaged: {error}", place=str(self.file)) from None
+        found: dict[str, Any] = {}
+        for member in members:
+            parts = member.filename.replace("\\", "/").split("/")
+            for start in range(1, len(parts)):
+                end = "/".join(parts[start:])
+                found[end] = None if end in found else member
+        found.update({member.filename.replace("\\", "/"): member for member in members})
+        return found
+
+    @cached_property
+    def _done(self) -> dict[str, Path]:
+        return {}
+
+    def path(self, name: str) -> Path:
+        import zipfile
+        import zlib
+
+        name = safe_name(name)
+        place = f"{self.file}: {name}"
+        if name in self._done:
+            return self._done[name]
+        if name not in self._members:
+            raise ImageError("there is no such picture in the zip", place=place, remedy="Correct --images.")
+        member = self._members[name]
+        if member is None:
+            remedy = "Give the items the whole name that the zip has."
+            raise ImageError("several files in the zip end in this name", place=place, remedy=remedy)
+        if member.flag_bits & 0x1:
+            raise ImageError("it is encrypted", place=place, remedy="Make the zip without a password.")
+        try:
+            with zipfile.ZipFile(self.file) as archive, archive.open(member) as stream:
+                self._done[name] = keep(stream, place)
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+            raise ImageError(
+                f"it cannot be read from the zip: {error}", place=place, remedy="Fetch the zip again."
+            ) from None
+        return self._done[name]
+
+    def has(self, name: str) -> bool:
+        return self._members.get(safe_name(name)) is not None
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Everything is here."""
+
+
+# --- the cache ---
+
+
+# --- checking ---
+
+
+def check_picture(path: Path, place: str = "") -> None:
+    """See that a picture can be used: within the limits, and readable to its end.
+
+    Raises
+    ------
+    ImageError
+        It is too large, unfolds to too many pixels, is no picture, or breaks off.
+
+    Notes
+    -----
+    A JPEG is decoded at an eighth of its size, which reads all of it; a PNG's checksums are compared; anything else is
+    decoded.
+    """
+    from PIL import Image
+
+    place = place or str(path)
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise ImageError(f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}", place=place, remedy=SMALLER)
+    try:
+        with Image.open(path) as picture:
+            width, height = picture.size
+            if width * height > MAX_PIXELS:
+                what = f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}"
+                raise ImageError(what, place=place, remedy=SMALLER)
+            if picture.format == "PNG":
+                picture.verify()
+            else:
+                picture.draft("L", (max(1, width // 8), max(1, height // 8)))
+                picture.load()
+    except ImageError:
+        raise
+    except Image.DecompressionBombError:
+        raise ImageError("the picture unfolds to far too many pixels", place=place, remedy=SMALLER) from None
+    except Exception as error:  # the decoders raise whatever a broken file makes them raise
+        what = f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
+        raise ImageError(what, place=place, remedy="Fetch it again.") from None

@@ -1,0 +1,48 @@
+"""Names of pictures: web addresses, and paths that must not leave their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from hqm.errors import ImageError
+
+
+def is_url(text: str) -> bool:
+    """Whether a picture's name is a web address.
+
+    >>> is_url("https://example.org/a.jpg"), is_url("val2014/a.jpg")
+    (True, False)
+    """
+    return text.startswith(("http://", "https://"))
+
+
+def safe_name(name: str, place: str = "") -> str:
+    """A picture's path, refused when it leaves the image folder.
+
+    >>> safe_name("val2014/a.jpg")
+    'val2014/a.jpg'
+    """
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
+        raise ImageError(
+            f"the picture {name!r} lies outside the image folder", place=place, remedy="Name a file inside it."
+        )
+    return str(path)
+
+
+def image_path(folder: Path, name: str) -> Path:
+    """The file of a picture, which must exist, hold something, and lie inside the folder (links followed).
+
+    Raises
+    ------
+    ImageError
+        It is missing, empty, or outside.
+    """
+    path = folder / safe_name(name)
+    if not path.is_file():
+        raise ImageError("there is no such picture", place=str(path), remedy="Name the right folder with --images.")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ImageError("the picture is a link that leaves the image folder", place=str(path))
+    if path.stat().st_size == 0:
+        raise ImageError("the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again.")
+    return path

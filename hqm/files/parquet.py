@@ -1,0 +1,219 @@
+"""Pictures inside the rows of parquet files, as the `datasets` library of Hugging Face writes them.
+
+An image column is a struct of `bytes` and `path`, or plain bytes. All its pictures are written into the cache once, and a
+list of them beside, under the hash of each parquet file; equal pictures are one file. A picture's name is its `path` where
+that stands for one picture only, else the number of the first row that shows it: so the questions about one picture share its
+name, however often its bytes are repeated.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError, ImageError
+from hqm.files.cache import cache, keep
+from hqm.files.names import safe_name
+from hqm.signature import digest_file
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row's picture: what the file calls it, its file in the cache, its size, or why there is none."""
+
+    path: str | None
+    file: str | None
+    size: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ParquetImages:
+    """Pictures in the rows of a parquet file, or of several by a pattern; rows are counted from 0 through all files.
+
+    Parameters
+    ----------
+    files
+        `test.parquet` or `data/test-*.parquet`.
+    column
+        The image column; found by its type unless given, `image` where there are several.
+    """
+
+    files: Path
+    column: str = ""
+
+    @cached_property
+    def _rows(self) -> list[_Row]:
+        return [row for file in parquet_files(self.files) for row in _index(file, self.column)]
+
+    @cached_property
+    def names(self) -> list[str | None]:
+        """Every row's picture by its name; None for a row without one."""
+        shows = defaultdict(set)
+        first: dict[str, str] = {}
+        for number, row in enumerate(self._rows):
+            if row.path:
+                shows[row.path].add(row.file)
+            if row.file:
+                first.setdefault(row.file, str(number))
+        found: list[str | None] = []
+        for number, row in enumerate(self._rows):
+            if row.path and len(shows[row.path]) == 1:
+                found.append(row.path)
+            elif row.file:
+                found.append(first[row.file])
+            else:
+                found.append(str(number) if row.reason else None)
+        return found
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, _Row]:
+        found = {str(number): row for number, row in enumerate(self._rows)}
+        found.update({name: row for name, row in zip(self.names, self._rows, strict=True) if name is not None})
+        return found
+
+    def path(self, name: str) -> Path:
+        place = f"{self.files}: {name}"
+        row = self._by_name.get(name)
+        if row is None:
+            raise ImageError("no row has a picture of this name", place=place, remedy="Correct --images.")
+        if row.file is None:
+            what = row.reason or "the row has no picture"
+            raise ImageError(what, place=place, remedy="Name the folder of pictures with --images.")
+        return cache() / "images" / row.file
+
+    def has(self, name: str) -> bool:
+        row = self._by_name.get(name)
+        return row is not None and row.file is not None
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Everything is here."""
+
+
+def parquet_files(pattern: Path) -> list[Path]:
+    """The files that a path or pattern names, sorted.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    found = sorted(pattern.parent.glob(pattern.name)) if "*" in pattern.name else [pattern]
+    if not found or not found[0].is_file():
+        raise DataError("there is no such file", place=str(pattern), remedy="Correct the path, or fetch the data.")
+    return found
+
+
+def read_rows(pattern: Path) -> list[dict[str, Any]]:
+    """The rows of parquet files as records: pictures by their names, and `row` the number of each.
+
+    Raises
+    ------
+    DataError
+        A file is missing, or no parquet.
+    """
+    records: list[dict[str, Any]] = []
+    images: list[str] = []
+    for file in parquet_files(pattern):
+        with _opened(file) as opened:
+            schema = opened.schema_arrow
+            images = image_columns(schema)
+            plain = [name for name in schema.names if name not in images]
+            if plain:
+                records += opened.read(columns=plain).to_pylist()
+            else:
+                records += [{} for _ in range(opened.metadata.num_rows)]
+    for column in images:
+        for record, name in zip(records, ParquetImages(pattern, column).names, strict=True):
+            record[column] = name
+    for number, record in enumerate(records):
+        record.setdefault("row", str(number))
+    return records
+
+
+def image_columns(schema: Any) -> list[str]:
+    """The columns that hold pictures."""
+    import pyarrow as pa
+
+    def holds(kind: Any) -> bool:
+        if pa.types.is_struct(kind):
+            return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
+        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+    return [field.name for field in schema if holds(field.type)]
+
+
+def _opened(file: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file)
+    except FileNotFoundError:
+        raise DataError(
+            "there is no such file", place=str(file), remedy="Correct the path, or fetch the data."
+        ) from None
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"it is no parquet file, or damaged: {error}", place=str(file)) from None
+
+
+def _index(file: Path, column: str) -> list[_Row]:
+    """A file's pictures, from the list in the cache where that still holds."""
+    import pyarrow as pa
+
+    key = digest_file(file).rpartition(":")[2]
+    with _opened(file) as opened:
+        columns = image_columns(opened.schema_arrow)
+        column = column or (columns[0] if len(columns) == 1 else "image")
+        if column not in columns:
+            known = ", ".join(columns) or "none"
+            raise DataError(f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}.")
+        record = cache() / "parquet" / f"{key}-{column.encode().hex()}.json"
+        try:
+            rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
+            if all(row.file is None or (cache() / "images" / row.file).stat().st_size == row.size for row in rows):
+                return rows
+        except (OSError, ValueError, TypeError):
+            pass
+        try:
+            rows = list(_extract(opened, column, file))
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(
+                f"its pictures cannot be read: {error}", place=str(file), remedy="Fetch it again."
+            ) from None
+    record.parent.mkdir(parents=True, exist_ok=True)
+    part = record.with_suffix(".part")
+    part.write_text(json.dumps([[row.path, row.file, row.size, row.reason] for row in rows]), encoding="utf-8")
+    part.replace(record)
+    return rows
+
+
+def _extract(opened: Any, column: str, file: Path) -> Iterator[_Row]:
+    """Write a file's pictures into the cache, some rows at a time."""
+    number = 0
+    for batch in opened.iter_batches(batch_size=32, columns=[column]):
+        for value in batch.column(0).to_pylist():
+            content, path = (value["bytes"], _tame(value["path"])) if isinstance(value, dict) else (value, None)
+            if content is None:
+                yield _Row(path, None, 0)
+            else:
+                try:
+                    kept = keep(io.BytesIO(content), f"{file}: row {number}")
+                    yield _Row(path, kept.relative_to(cache() / "images").as_posix(), len(content))
+                except ImageError as error:
+                    yield _Row(path, None, 0, error.what)
+            number += 1
+
+
+def _tame(path: str | None) -> str | None:
+    """A name that could be a file's in a folder; a path of somebody else's machine is no name."""
+    try:
+        return safe_name(path) if path else None
+    except ImageError:
+        return None

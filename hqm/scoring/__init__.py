@@ -1,0 +1,1 @@
+"""Scoring: from an answer to a verdict with its tally, and from verdicts to the score matrix."""

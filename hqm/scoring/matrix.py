@@ -1,0 +1,342 @@
+"""The score matrix: respondents x items of one administration, values and tallies.
+
+What a metric sums are units: the items of its subset, or, where it has a group, those items taken together group by group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.errors import DesignError
+from hqm.scoring.metrics import Array, Metric
+from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
+
+_SHORT = 200
+"""Answers up to this length are scored once per item, however many respondents and runs gave them."""
+
+
+class Sums(dict[str, Array]):
+    """Summed tallies; a name that no verdict carried counts as zero."""
+
+    def __init__(self, sums: Mapping[str, Array], *shape: int) -> None:
+        super().__init__(sums)
+        self._shape = shape
+
+    def __missing__(self, key: str) -> Array:
+        return np.zeros(self._shape)
+
+
+NO_GROUP = -1
+"""The group of an item that is in none."""
+
+
+def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
+    """(..., items) -> (..., groups): the least value within each group, groups in the order of their numbers.
+
+    Items in no group (`NO_GROUP`) are left out. Of indicators the least is "all": 1 where every item has 1.
+
+    >>> least_in_groups(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
+    array([[0., 1.]])
+    """
+    inside = np.flatnonzero(groups >= 0)
+    order = inside[np.argsort(groups[inside], kind="stable")]
+    if not order.size:
+        return np.zeros((*values.shape[:-1], 0))
+    starts = np.flatnonzero(np.diff(groups[order], prepend=NO_GROUP))
+    return np.asarray(np.minimum.reduceat(values[..., order], starts, axis=-1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a metric sums: items, or groups of items reduced to their least.
+
+    Parameters
+    ----------
+    tallies
+        Name -> (respondents, units).
+    scored
+        (respondents, units): whether every answer of the unit was scored; the tallies of the others are 0, so that they
+        stand neither above nor below the line.
+    clusters
+        (units,): the number of the cluster that a unit belongs to, from 0.
+    """
+
+    tallies: Mapping[str, Array]
+    scored: npt.NDArray[np.bool_]
+    clusters: npt.NDArray[np.int64]
+
+    @property
+    def sums(self) -> Sums:
+        """Name -> (respondents,): the totals."""
+        return Sums({key: values.sum(axis=1) for key, values in self.tallies.items()}, len(self.scored))
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """All verdicts of one administration.
+
+    Parameters
+    ----------
+    cell
+        The administration.
+    respondents
+        Names, in the order of the rows.
+    items
+        Items, in the order of the columns.
+    values
+        (respondents, items): the item scores; NaN where an answer was not scored.
+    tallies
+        Name -> (respondents, items): what the metrics sum; 0 where an answer was not scored.
+    states
+        (respondents, items): index into `STATES`.
+    words
+        (respondents, items): length of the answer in words; NaN where there is none.
+    subsets
+        Name -> (items,): whether an item is in the subset.
+    answers
+        Content hash of all answers that went in.
+    groups
+        Grouping -> (items,): the number of an item's group; `NO_GROUP` for none.
+    """
+
+    cell: Cell
+    respondents: tuple[str, ...]
+    items: tuple[Item, ...]
+    values: Array
+    tallies: Mapping[str, Array]
+    states: npt.NDArray[np.uint8]
+    words: Array
+    subsets: Mapping[str, npt.NDArray[np.bool_]]
+    answers: str = ""
+    groups: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+
+    @cached_property
+    def clusters(self) -> npt.NDArray[np.int64]:
+        """(items,): the number of the cluster that an item belongs to."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
+
+    @property
+    def scored(self) -> npt.NDArray[np.bool_]:
+        return ~np.isnan(self.values)
+
+    def mask(self, metric: Metric) -> npt.NDArray[np.bool_]:
+        """(items,): the items a metric looks at."""
+        if not metric.subset:
+            return np.ones(len(self.items), dtype=bool)
+        if metric.subset not in self.subsets:
+            raise DesignError(
+                f"{metric.name} looks at the subset {metric.subset!r}, which no item is in",
+                remedy=f"The subsets are {', '.join(sorted(self.subsets)) or 'none'}.",
+            )
+        return self.subsets[metric.subset]
+
+    def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
+        """What a metric sums: the items of its subset, reduced within groups where it has a group.
+
+        A group that lost items to the subset consists of the others. A group with an unscored answer is itself unscored:
+        it counts neither as right nor as wrong, as an unscored answer does.
+
+        Parameters
+        ----------
+        metric
+            Its `subset` and `group` decide.
+        among
+            (items,): the items to look at, in place of the metric's subset.
+
+        Raises
+        ------
+        DesignError
+            The items have no such grouping, or a group reaches over two clusters, so that leaving out one cluster would
+            cut it.
+        """
+        mask = self.mask(metric) if among is None else among
+        tallies = {key: values[:, mask] for key, values in self.tallies.items()}
+        scored, clusters = self.scored[:, mask], self.clusters[mask]
+        if metric.group:
+            groups = self._grouping(metric)[mask]
+            tallies = {key: least_in_groups(values, groups) for key, values in tallies.items()}
+            scored = least_in_groups(scored.astype(np.float64), groups) > 0
+            clusters = self._clusters_of(metric, groups, clusters)
+        # numbers without gaps, as resampling wants them
+        return Units(tallies, scored, np.unique(clusters, return_inverse=True)[1])
+
+    def _grouping(self, metric: Metric) -> npt.NDArray[np.int64]:
+        if metric.group not in self.groups:
+            raise DesignError(
+                f"{metric.name} looks at groups by {metric.group!r}, which no item has",
+                remedy=f"The groupings are {', '.join(sorted(self.groups)) or 'none'}.",
+            )
+        return self.groups[metric.group]
+
+    def _clusters_of(
+        self, metric: Metric, groups: npt.NDArray[np.int64], clusters: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """(groups,): the cluster of every group."""
+        numbers, first = np.unique(groups[groups >= 0], return_index=True)
+        inside = clusters[groups >= 0]
+        found = inside[first]
+        if (found[np.searchsorted(numbers, groups[groups >= 0])] != inside).any():
+            raise DesignError(
+                f"a group of {metric.name} (by {metric.group!r}) reaches over several clusters",
+                remedy="The benchmark must give the items of a group one cluster.",
+            )
+        return found
+
+    def score(self, metric: Metric) -> Array:
+        """(respondents,): the metric of every respondent."""
+        return metric.printed(metric(self.units(metric).sums))
+
+    def unscored(self, metric: Metric | None = None) -> int:
+        """How many answers are not scored, over all respondents.
+
+        An answer that could not be read counts even where a release scores it as wrong.
+        """
+        mask = self.mask(metric) if metric else slice(None)
+        unread = ~self.scored | (self.states == STATES.index("unparsed"))
+        return int(unread[:, mask].sum())
+
+    def state_counts(self) -> dict[str, dict[str, int]]:
+        """Respondent -> state -> number of answers."""
+        return {
+            name: {
+                state: int(count) for state, count in zip(STATES, np.bincount(row, minlength=len(STATES)), strict=True)
+            }
+            for name, row in zip(self.respondents, self.states, strict=True)
+        }
+
+    def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
+        """The same administration, for these respondents and items in this order."""
+        rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
+        position = {item.id: i for i, item in enumerate(self.items)}
+        columns = np.array([position[i] for i in items], dtype=np.int64)
+        return ScoreMatrix(
+            self.cell,
+            tuple(respondents),
+            tuple(self.items[c] for c in columns),
+            self.values[np.ix_(rows, columns)],
+            {key: values[np.ix_(rows, columns)] for key, values in self.tallies.items()},
+            self.states[np.ix_(rows, columns)],
+            self.words[np.ix_(rows, columns)],
+            {name: mask[columns] for name, mask in self.subsets.items()},
+            self.answers,
+            {name: numbers[columns] for name, numbers in self.groups.items()},
+        )
+
+
+def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:
+    """Two administrations cut to the respondents and items they share, in one order.
+
+    Raises
+    ------
+    DesignError
+        They share no respondent or no item.
+    """
+    here, there = set(other.respondents), {item.id for item in other.items}
+    respondents = [name for name in first.respondents if name in here]
+    items = [item.id for item in first.items if item.id in there]
+    if not respondents or not items:
+        missing = "respondent" if not respondents else "item"
+        raise DesignError(f"{first.cell} and {other.cell} share no {missing}", remedy="Administer both to the same.")
+    return first.take(respondents, items), other.take(respondents, items)
+
+
+class MatrixBuilder:
+    """Fills a score matrix respondent by respondent, so that texts need not be held together."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        form: Form,
+        score: Callable[[Item, Response], Verdict],
+        subsets: Callable[[Item], Sequence[str]],
+        groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
+        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] = lambda _, verdicts: verdicts,
+    ) -> None:
+        self.cell, self.form, self._score = cell, form, score
+        self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
+        self._words: list[float] = [np.nan]
+        self._known: list[dict[object, int]] = [{} for _ in form.items]
+        self._rows: list[npt.NDArray[np.int64]] = []
+        self._names: list[str] = []
+        self._subsets, self._groupings, self._relate = subsets, groupings, relate
+
+    def add(self, respondent: str, answers: Sequence[Response | Row | None]) -> None:
+        """Score one respondent's answers, given in the order of the form's items; None for one never asked."""
+        row = [0] * len(self.form.items)
+        for i, answer in enumerate(answers):
+            if answer is None:
+                continue
+            known = self._known[i]
+            key = answer[0] if answer[1] == "ok" else answer[:2]
+            code = known.get(key)
+            if code is None:
+                code = self._score_new(self.form.items[i], Response(*answer[:3]))
+                if len(answer[0]) <= _SHORT:
+                    known[key] = code
+            row[i] = code
+        self._relate_row(row)
+        self._rows.append(np.array(row, dtype=np.int64))
+        self._names.append(respondent)
+
+    def add_verdicts(self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]) -> None:
+        """Take in one respondent's answers with the verdicts that a judge gave on them."""
+        row = []
+        for answer, verdict in zip(answers, verdicts, strict=True):
+            row.append(0 if answer is None else self._keep(verdict, answer))
+        self._relate_row(row)
+        self._rows.append(np.array(row, dtype=np.int64))
+        self._names.append(respondent)
+
+    def _relate_row(self, row: list[int]) -> None:
+        """Replace the verdicts that depend on others of the same respondent."""
+        verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
+        related = self._relate(self.form.items, verdicts)
+        if related is verdicts:
+            return
+        for i, (before, after) in enumerate(zip(verdicts, related, strict=True)):
+            if after is not before:
+                self._verdicts.append(after)
+                self._words.append(self._words[row[i]])
+                row[i] = len(self._verdicts) - 1
+
+    def _score_new(self, item: Item, response: Response) -> int:
+        return self._keep(self._score(item, response), response)
+
+    def _keep(self, verdict: Verdict, response: Response) -> int:
+        self._verdicts.append(verdict)
+        self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
+        return len(self._verdicts) - 1
+
+    def build(self, answers: str = "") -> ScoreMatrix:
+        """The matrix of everything added."""
+        shape = (len(self._rows), len(self.form.items))
+        codes = np.stack(self._rows) if self._rows else np.zeros(shape, dtype=np.int64)
+        value = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
+        state = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
+        keys = list(dict.fromkeys(key for verdict in self._verdicts for key in verdict.tally))
+        tallies = {key: np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes] for key in keys}
+        members: dict[str, npt.NDArray[np.bool_]] = {}
+        for i, item in enumerate(self.form.items):
+            for name in self._subsets(item):
+                members.setdefault(name, np.zeros(shape[1], dtype=bool))[i] = True
+        words = np.array(self._words)[codes]
+        names, items = tuple(self._names), self.form.items
+        return ScoreMatrix(
+            self.cell, names, items, value[codes], tallies, state[codes], words, members, answers, self._groups()
+        )
+
+    def _groups(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Grouping -> (items,): groups numbered in the order in which the items name them."""
+        found: dict[str, npt.NDArray[np.int64]] = {}
+        numbers: dict[tuple[str, str], int] = {}
+        for i, item in enumerate(self.form.items):
+            for name, group in self._groupings(item).items():
+                column = found.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
+                column[i] = numbers.setdefault((name, group), len(numbers))
+        return found

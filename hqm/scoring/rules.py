@@ -1,0 +1,125 @@
+"""The rule scorers of the four tasks, used by every benchmark that does not bring its own."""
+
+from __future__ import annotations
+
+import re
+
+from hqm.errors import DataError
+from hqm.scoring.metrics import yes_no_tally
+from hqm.scoring.parsers import Parser, refuses
+from hqm.types import LETTERS, Item, Response, Verdict
+
+_LETTER = re.compile(
+    r"^\W*(?i:(?:the\s+)?(?:(?:correct|right|best)\s+)?(?:answer|option|choice)\s*(?:is|:)?\s*)?"
+    r"\(?([A-Za-z])\)?(?=$|[\s.,:;)\]*])"
+)
+
+
+def settle(verdict: Verdict, response: Response) -> Verdict:
+    """Bring a verdict and the way its answer ended together into one state.
+
+    A refusal is told from an unreadable answer; a truncated answer stays scored when it could be read.
+    """
+    if not verdict.scored and verdict.state == "unparsed" and refuses(response.text):
+        return Verdict.unscored("refused", verdict.reason)
+    if response.state in ("truncated", "refused") and verdict.state == "ok":
+        return Verdict(verdict.value, verdict.tally, response.state, verdict.read, verdict.reason or response.reason)
+    if response.state in ("truncated", "refused") and not verdict.scored:
+        return Verdict.unscored(response.state, verdict.reason or response.reason)
+    return verdict
+
+
+def score_yes_no(item: Item, response: Response, parser: Parser, negated: bool = False) -> Verdict:
+    """Score a yes/no answer by a named reader."""
+    truth = yes_no_truth(item)
+    said = parser(response.text, item.prompt, negated)
+    if said is None:
+        return Verdict.unscored("unparsed", f"{parser.name} reads neither yes nor no")
+    return Verdict(float(said == truth), yes_no_tally(said, truth), "ok", said)
+
+
+def yes_no_truth(item: Item) -> str:
+    """The right answer of a yes/no item, "yes" or "no".
+
+    Raises
+    ------
+    DataError
+        The target is neither.
+    """
+    truth = str(item.target).strip().lower()
+    if truth not in ("yes", "no"):
+        raise DataError(f"the target of {item.id!r} is {item.target!r}", remedy='Write "yes" or "no".')
+    return truth
+
+
+def read_choice(text: str, options: tuple[str, ...]) -> str | None:
+    """The letter an answer chose: by its letter, or by naming exactly one option.
+
+    >>> read_choice("(b) blue", ("red", "blue"))
+    'B'
+    >>> read_choice("It is blue.", ("red", "blue"))
+    'B'
+    >>> read_choice("red or blue", ("red", "blue")) is None
+    True
+    """
+    match = _LETTER.match(text.strip())
+    letters = LETTERS[: len(options)]
+    if match and match.group(1).upper() in letters and not (match.group(1) in "aAI" and _goes_on(text, match.end())):
+        return match.group(1).upper()
+    named = [letter for letter, option in zip(letters, options, strict=True) if mentions(text, option)]
+    # "blue" inside "dark blue": the longer option is the one meant
+    longest = [a for a in named if not any(a != b and mentions(_of(options, b), _of(options, a)) for b in named)]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _of(options: tuple[str, ...], letter: str) -> str:
+    return options[LETTERS.index(letter)]
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether "A" or "I" opens a sentence ("A red circle is ...") and is no letter."""
+    return re.match(r"\s+[a-z]", text.strip()[end:]) is not None
+
+
+def mentions(text: str, phrase: str) -> bool:
+    """Whether a text has a phrase as whole words, whatever the case.
+
+    >>> mentions("It is to the LEFT.", "to the left"), mentions("leftover", "left")
+    (True, False)
+    """
+    return re.search(rf"(?<!\w){re.escape(phrase.lower())}(?!\w)", text.lower()) is not None
+
+
+def score_choice(item: Item, response: Response) -> Verdict:
+    """Score a multiple-choice answer; the tally also counts the slot that was chosen."""
+    chosen = read_choice(response.text, item.options)
+    if chosen is None:
+        return Verdict.unscored("unparsed", "it names no option, or more than one")
+    right = float(chosen == str(item.target).strip().upper())
+    return Verdict(right, {"right": right, "n": 1.0, f"slot_{chosen}": 1.0}, "ok", chosen)
+
+
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def _spelled(text: str) -> str:
+    """A text with its small numbers in words: "2" and "two" are the same answer."""
+    return re.sub(r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)", lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1], text)
+
+
+def score_short(item: Item, response: Response) -> Verdict:
+    """Score a short answer: it must name the target before any rival (`meta["rivals"]`), or all of several targets alone."""
+    if not response.text.strip():
+        return Verdict.unscored("unparsed", "it is empty")
+    text = _spelled(response.text)
+    targets = [str(t) for t in (item.target if isinstance(item.target, (list, tuple)) else [item.target])]
+    named = [phrase for phrase in [*targets, *item.meta.get("rivals", ())] if mentions(text, _spelled(str(phrase)))]
+    if not named and item.meta.get("rivals"):
+        return Verdict.unscored("unparsed", "it names neither the target nor a rival")
+    if len(targets) == 1:
+        # an answer names its answer first: "The star is larger than the circle."
+        first = min(named, key=lambda phrase: text.lower().find(_spelled(str(phrase)).lower()), default="")
+        right = float(first == targets[0])
+    else:
+        right = float(set(named) == set(targets))
+    return Verdict(right, {"right": right, "n": 1.0}, "ok", ", ".join(map(str, named)))

@@ -1,0 +1,118 @@
+"""The named parts, and the choice among them by `--words`.
+
+part           name                 what it is
+nouns          hanta                HanTa's tagger and lemminflect's lemmas; both carry their data, nothing is fetched
+nouns          nltk                 NLTK's tagger and WordNet lemmatiser, which AMBER's release uses
+nouns          en_core_web_sm       spaCy's small English model, which OpenCHAIR's release uses
+likeness       synonyms             the same word, or two words of one row of our table of synonyms; no vectors
+likeness       en_core_web_lg       cosine of spaCy's vectors above 0.8, as AMBER's release computes it
+likeness       en_core_web_md       the same with the medium model, which lmms-eval tries first
+concreteness   rule                 our rule: a noun is concrete unless its ending or a list says otherwise
+concreteness   brysbaert            rating above 4.5 in the table of Brysbaert et al. 2014, a file that the user has
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+
+from hqm.errors import UsageError
+from hqm.scoring.words import official, offline
+from hqm.scoring.words.base import Concreteness, Likeness, NounFinder, Recipe, Words
+
+NOUNS: Mapping[str, Callable[[], NounFinder]] = MappingProxyType(
+    {
+        "hanta": offline.HantaNouns,
+        "nltk": official.NltkNouns,
+        "en_core_web_sm": lambda: official.SpacyNouns("en_core_web_sm"),
+    }
+)
+"""Finders of nouns by name."""
+
+LIKENESS: Mapping[str, Callable[[], Likeness]] = MappingProxyType(
+    {
+        "synonyms": offline.Synonyms,
+        "en_core_web_lg": lambda: official.spacy_vectors("en_core_web_lg"),
+        "en_core_web_md": lambda: official.spacy_vectors("en_core_web_md"),
+    }
+)
+"""Measures of likeness by name."""
+
+CONCRETENESS: Mapping[str, Callable[[Path | None], Concreteness]] = MappingProxyType(
+    {"rule": lambda _: offline.ConcreteByRule(), "brysbaert": official.Brysbaert}
+)
+"""Judgements of concreteness by name; each is told the folder below the data root where tables lie."""
+
+_PARTS: Mapping[str, Mapping[str, object]] = {"nouns": NOUNS, "likeness": LIKENESS, "concreteness": CONCRETENESS}
+
+
+def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -> Recipe:
+    """The recipe that a choice names: a whole one, single parts that replace those of the first, or both.
+
+    Parameters
+    ----------
+    choice
+        `official`, `likeness=en_core_web_md`, `official,likeness=synonyms`; None for the first recipe.
+    recipes
+        What the benchmark knows by name, the default first.
+    benchmark
+        Its name, for the error.
+
+    Raises
+    ------
+    UsageError
+        A name is unknown, or the benchmark asks no such question.
+
+    Examples
+    --------
+    >>> known = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
+    >>> compose("official,nouns=hanta", known, "amber_g").label
+    'nouns=hanta,likeness=en_core_web_lg'
+    """
+    if not recipes:
+        if choice is not None:
+            raise UsageError(f"{benchmark} asks nothing about words", remedy="Leave --words out.")
+        return Recipe()
+    found = next(iter(recipes.values()))
+    for i, piece in enumerate((choice or "").split(",") if choice else ()):
+        part, equals, name = piece.strip().partition("=")
+        if not equals:
+            if part not in recipes or i > 0:
+                known = f"It is {' or '.join(recipes)}, or part=name joined by commas."
+                raise UsageError(f"{benchmark} has no words {piece.strip()!r}", remedy=known)
+            found = recipes[part]
+        else:
+            asked = [f.name for f in fields(found) if getattr(found, f.name)]
+            if part not in asked:
+                raise UsageError(f"{benchmark} has no part {part!r} of words", remedy=f"It has {', '.join(asked)}.")
+            if name not in _PARTS[part]:
+                raise UsageError(f"there is no {part} {name!r}", remedy=f"There is {', '.join(_PARTS[part])}.")
+            found = replace(found, **{part: name})
+    return found
+
+
+@lru_cache(maxsize=16)
+def find_words(recipe: Recipe, tables: Path | None = None) -> Words:
+    """Load the parts of a recipe; what is already loaded is taken again.
+
+    Parameters
+    ----------
+    recipe
+        The parts by name.
+    tables
+        The folder with published tables.
+
+    Raises
+    ------
+    DataError
+        A part is not installed, or its table is missing; the sentence says how to get it.
+    """
+    return Words(
+        recipe,
+        NOUNS[recipe.nouns]() if recipe.nouns else None,
+        LIKENESS[recipe.likeness]() if recipe.likeness else None,
+        CONCRETENESS[recipe.concreteness](tables) if recipe.concreteness else None,
+    )

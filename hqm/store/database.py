@@ -1,0 +1,394 @@
+"""The store: every answer and every judgement, append-only, in one SQLite file for many benchmarks.
+
+An answer is addressed by who was asked (a respondent's identity, settings included), what was asked (the text and the
+picture's bytes) and in which run. Rows that ask the same share it; a benchmark's scores are computed from it whenever
+they are wanted. An answer that came back as an error is kept and asked again as a further attempt. Nothing is ever
+changed: triggers refuse updates and deletions.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hqm.errors import StoreError
+from hqm.signature import canonical_json, digest
+from hqm.types import Judgement, Response, Row, Usage
+
+VERSION = 1
+_TABLES = ("respondents", "asks", "images", "answers", "judgements", "records")
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE respondents (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, name TEXT NOT NULL, identity TEXT NOT NULL);
+CREATE TABLE asks (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, prompt TEXT NOT NULL, image TEXT, image_digest TEXT);
+CREATE TABLE images (
+    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+    UNIQUE (benchmark, name, digest));
+CREATE TABLE answers (
+    respondent INTEGER NOT NULL REFERENCES respondents, run INTEGER NOT NULL, ask INTEGER NOT NULL REFERENCES asks,
+    attempt INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    time REAL NOT NULL, PRIMARY KEY (respondent, run, ask, attempt)) WITHOUT ROWID;
+CREATE TABLE judgements (
+    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, judge TEXT NOT NULL, form TEXT NOT NULL, run INTEGER NOT NULL,
+    respondent TEXT NOT NULL, item TEXT NOT NULL, label REAL, reply TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL,
+    UNIQUE (benchmark, judge, form, run, respondent, item));
+CREATE TABLE records (id INTEGER PRIMARY KEY, time REAL NOT NULL, record TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked: a text, and the picture it is asked about."""
+
+    digest: str
+    prompt: str
+    image: str | None = None
+    image_digest: str | None = None
+
+
+def ask(prompt: str, image: str | None = None, image_digest: str | None = None, *, apart: Sequence[str] = ()) -> Ask:
+    """Address what is asked by its content: the text and the picture's bytes, whatever the picture's name.
+
+    `apart` holds questions apart that would otherwise be one; recorded answers use it, since a file may hold different
+    answers for rows that ask the same.
+
+    >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
+    True
+    """
+    return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
+
+
+class Store:
+    """One SQLite file of answers and judgements.
+
+    Parameters
+    ----------
+    path
+        The file; it is made when it does not exist.
+    readonly
+        Open an existing file for reading only.
+
+    Raises
+    ------
+    StoreError
+        The file is no store of this version, cannot be written, the disk is full, or another process holds it too long.
+
+    Examples
+    --------
+    >>> from hqm import Response, Store, ask
+    >>> with Store(":memory:") as store:
+    ...     who = store.respondent("hf/tiny", {"temperature": 1.0})
+    ...     store.append(who, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])
+    ...     [response.text for response in store.answers(who, 0).values()]
+    ['Yes.']
+    """
+
+    def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
+        self.path = Path(path)
+        self._ask_ids: dict[str, int] = {}
+        memory = str(path) == ":memory:"
+        if readonly and not memory and not self.path.exists():
+            raise StoreError("there is no such store", place=str(path), remedy="Run `hqm run` or `hqm audit` first.")
+        with self._guard():
+            if not memory and not readonly:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            target = str(path) if memory else f"{self.path.resolve().as_uri()}?mode={'ro' if readonly else 'rwc'}"
+            self._db = sqlite3.connect(
+                target, uri=not memory, timeout=60, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._open(readonly)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _open(self, readonly: bool) -> None:
+        version = self._version()
+        if version is None and not readonly:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            with self._transaction():
+                if self._version() is None:
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                        self._db.execute(statement)
+                    for table in _TABLES:
+                        for verb in ("UPDATE", "DELETE"):
+                            self._db.execute(
+                                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                                "BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END"
+                            )
+                    self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(VERSION),))
+            version = self._version()
+        if version != VERSION:
+            what = "it is no store of HQM" if version is None else f"it is a store of version {version}, not {VERSION}"
+            raise StoreError(what, place=str(self.path), remedy="Name another file with --store.")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("PRAGMA foreign_keys=ON")
+
+    def _version(self) -> int | None:
+        tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master")}
+        if not tables:
+            return None
+        if "meta" not in tables:
+            return 0
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        return int(row[0]) if row else 0
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Turn SQLite's errors into one sentence; what is committed stays."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            text = str(error)
+            remedy = "The answers stored so far are safe."
+            if "full" in text:
+                what, remedy = "the disk is full", f"Make room and run the same command again. {remedy}"
+            elif "readonly" in text or "unable to open" in text:
+                what, remedy = f"it cannot be written ({text})", "Name a writable place with --store."
+            elif "locked" in text or "busy" in text:
+                what, remedy = "another process is writing to it", f"Wait for it, then run again. {remedy}"
+            elif "not a database" in text or "malformed" in text:
+                what, remedy = f"it is no SQLite file, or damaged ({text})", "Name another file with --store."
+            else:
+                what = f"SQLite says: {text}"
+            raise StoreError(what, place=str(self.path), remedy=remedy) from error
+        except OSError as error:
+            raise StoreError(f"it cannot be written: {error.strerror}", place=str(self.path)) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guard():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- who and what ---
+
+    def respondent(self, name: str, identity: Mapping[str, Any]) -> int:
+        """The number of a respondent with this identity; made when it is new."""
+        key = digest({"name": name, **identity})
+        row = self._one("SELECT id FROM respondents WHERE digest = ?", key)
+        if row is None:
+            with self._transaction():
+                self._db.execute(
+                    "INSERT OR IGNORE INTO respondents (digest, name, identity) VALUES (?, ?, ?)",
+                    (key, name, canonical_json(identity)),
+                )
+            row = self._one("SELECT id FROM respondents WHERE digest = ?", key)
+        return int(row[0])
+
+    def find_respondent(self, name: str, identity: Mapping[str, Any]) -> int | None:
+        """The number of a respondent, or None when it never answered."""
+        row = self._one("SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity}))
+        return None if row is None else int(row[0])
+
+    def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
+        """All respondents: number, name, identity."""
+        rows = self._all("SELECT id, name, identity FROM respondents ORDER BY id")
+        return [(number, name, json.loads(identity)) for number, name, identity in rows]
+
+    def ask_ids(self, asks: Iterable[Ask]) -> dict[str, int]:
+        """Digest -> number, of those asks that the store has seen."""
+        if not self._ask_ids:
+            self._ask_ids = dict(self._all("SELECT digest, id FROM asks"))
+        wanted = [one.digest for one in asks]
+        missing = [key for key in wanted if key not in self._ask_ids]
+        for start in range(0, len(missing), 500):
+            part = missing[start : start + 500]
+            marks = ",".join("?" * len(part))
+            self._ask_ids.update(self._all(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", *part))
+        return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
+
+    def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
+        """Keep which bytes each picture's name stood for, so that the store can be read where the pictures are not."""
+        with self._transaction():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO images (benchmark, name, digest) VALUES (?, ?, ?)",
+                [(benchmark, name, digest) for name, digest in digests.items()],
+            )
+
+    def images(self, benchmark: str) -> dict[str, str]:
+        """A benchmark's pictures: name -> digest, the latest where one changed."""
+        return dict(self._all("SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id", benchmark))
+
+    # --- answers ---
+
+    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
+        """Store answers in one transaction; all of them are kept or none."""
+        now = time.time()
+        with self._transaction():
+            self._insert_asks(a for a, _ in answers)
+            self._db.executemany(
+                "INSERT INTO answers SELECT ?1, ?2, a.id, "
+                "(SELECT COUNT(*) FROM answers WHERE respondent = ?1 AND run = ?2 AND ask = a.id), ?4, ?5, ?6, ?7, ?8 "
+                "FROM asks a WHERE a.digest = ?3",
+                [
+                    (respondent, run, a.digest, r.state, r.text, r.reason, canonical_json(dict(r.detail)), now)
+                    for a, r in answers
+                ],
+            )
+
+    def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
+        """Store exported answers under their own attempt and time; the number that were new."""
+        before = self.count()
+        with self._transaction():
+            self._insert_asks(a for _, a, _, _ in answers)
+            self._db.executemany(
+                "INSERT OR IGNORE INTO answers SELECT ?, ?, a.id, ?, ?, ?, ?, ?, ? FROM asks a WHERE a.digest = ?",
+                [
+                    (
+                        respondent,
+                        run,
+                        attempt,
+                        r.state,
+                        r.text,
+                        r.reason,
+                        canonical_json(dict(r.detail)),
+                        when,
+                        a.digest,
+                    )
+                    for attempt, a, r, when in answers
+                ],
+            )
+        return self.count() - before
+
+    def _insert_asks(self, asks: Iterable[Ask]) -> None:
+        self._db.executemany(
+            "INSERT OR IGNORE INTO asks (digest, prompt, image, image_digest) VALUES (?, ?, ?, ?)",
+            [(a.digest, a.prompt, a.image, a.image_digest) for a in asks],
+        )
+
+    def answers(self, respondent: int, run: int) -> dict[int, Response]:
+        """Ask number -> the last attempt's response, details left out."""
+        return {number: Response(*row[:3]) for number, row in self.answer_rows(respondent, run).items()}
+
+    def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
+        """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
+        query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        return {row[3]: row for row in self._all(query, respondent, run)}
+
+    def replies(self, respondent: int, run: int) -> dict[str, Response]:
+        """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
+        query = (
+            "SELECT a.digest, text, state, reason FROM answers JOIN asks a ON a.id = answers.ask "
+            "WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        )
+        return {row[0]: Response(*row[1:]) for row in self._all(query, respondent, run)}
+
+    def answered(self, respondent: int, run: int) -> set[int]:
+        """The asks that need not be asked again: the last attempt was no error."""
+        rows = self._all(
+            "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
+        )
+        return {number for number, state in dict(rows).items() if state != "error"}
+
+    def runs(self, respondent: int) -> list[int]:
+        """The runs in which a respondent answered anything."""
+        return [
+            row[0]
+            for row in self._all("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
+        ]
+
+    def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
+        """Ask number -> what was measured of the last attempt."""
+        rows = self._all(
+            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
+        )
+        return {number: json.loads(detail) for number, detail in rows}
+
+    def usage(self, respondent: int) -> Usage:
+        """The tokens that a respondent's answers used, summed over runs and attempts."""
+        kinds = ("tokens_in", "tokens_out", "tokens_cached")
+        sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
+        return Usage(*self._one(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
+
+    def count(self) -> int:
+        """How many answers there are, attempts included."""
+        return int(self._one("SELECT COUNT(*) FROM answers")[0])
+
+    # --- judgements and records ---
+
+    def judge(
+        self, benchmark: str, form: str, run: int, judgements: Sequence[Judgement], when: float | None = None
+    ) -> None:
+        """Store judgements; one that is there already is left as it is."""
+        now = time.time() if when is None else when
+        with self._transaction():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO judgements (benchmark, judge, form, run, respondent, item, label, reply, reason, time) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (benchmark, j.judge, form, run, j.respondent, j.item, j.label, j.reply, j.reason, now)
+                    for j in judgements
+                ],
+            )
+
+    def judgements(self, benchmark: str, judge: str, form: str, run: int) -> list[Judgement]:
+        """The judgements of one judge on one administration."""
+        rows = self._all(
+            "SELECT judge, item, respondent, label, reply, reason FROM judgements "
+            "WHERE benchmark = ? AND judge = ? AND form = ? AND run = ? ORDER BY id",
+            benchmark, judge, form, run,
+        )  # fmt: skip
+        return [Judgement(*row) for row in rows]
+
+    def judged(self, benchmark: str) -> list[tuple[str, str, int]]:
+        """The judged administrations of a benchmark: judge, form, run."""
+        query = "SELECT DISTINCT judge, form, run FROM judgements WHERE benchmark = ? ORDER BY judge, form, run"
+        return [(judge, form, run) for judge, form, run in self._all(query, benchmark)]
+
+    def record(self, record: Mapping[str, Any], when: float | None = None) -> None:
+        """Keep the record of a command: versions, settings, data hashes."""
+        row = (time.time() if when is None else when, canonical_json(record))
+        with self._transaction():
+            query = "INSERT INTO records (time, record) SELECT ?1, ?2 WHERE NOT EXISTS "
+            self._db.execute(f"{query}(SELECT 1 FROM records WHERE time = ?1 AND record = ?2)", row)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(row[0]) for row in self._all("SELECT record FROM records ORDER BY id")]
+
+    # --- plain access ---
+
+    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+        """All rows of a table, for export."""
+        if table not in _TABLES:
+            raise StoreError(
+                f"there is no table {table!r}", place=str(self.path), remedy=f"It has {', '.join(_TABLES)}."
+            )
+        cursor = self._db.execute(f"SELECT * FROM {table}")
+        columns = [column[0] for column in cursor.description]
+        for row in cursor:
+            yield dict(zip(columns, row, strict=True))
+
+    def _one(self, query: str, *values: Any) -> Any:
+        with self._guard():
+            return self._db.execute(query, values).fetchone()
+
+    def _all(self, query: str, *values: Any) -> list[Any]:
+        with self._guard():
+            return self._db.execute(query, values).fetchall()
