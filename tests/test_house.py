@@ -484,3 +484,51 @@ def test_docstring_examples_run() -> None:
         assert result.failed == 0, name
         tried += result.attempted
     assert tried > 50
+
+
+# --- tests ---
+
+
+def called(node: ast.AST) -> set[str]:
+    """The names of what is called inside, without their module or object."""
+    return {ast.unparse(n.func).split("(")[0].split(".")[-1] for n in ast.walk(node) if isinstance(n, ast.Call)}
+
+
+def tests_that_cannot_fail(files: dict[str, str]) -> list[str]:
+    """Tests with no assertion, no expected error or warning, and no call of a helper that has one."""
+    functions: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = [
+        (file, node)
+        for file, text in files.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    checks, before = {"raises", "warns", "assert_allclose", "assert_array_equal"}, 0
+
+    def can_fail(node: ast.AST) -> bool:
+        return bool(called(node) & checks) or any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+
+    while len(checks) > before:
+        before = len(checks)
+        checks |= {node.name for _, node in functions if not node.name.startswith("test_") and can_fail(node)}
+    return [
+        f"{file}:{node.lineno}: {node.name}"
+        for file, node in functions
+        if node.name.startswith("test_") and not can_fail(node)
+    ]
+
+
+def test_every_test_can_fail() -> None:
+    assert tests_that_cannot_fail({p.name: p.read_text() for p in sorted((ROOT / "tests").glob("*.py"))}) == []
+    text = (
+        "def same(a): assert a\ndef test_a(): same(1)\ndef test_b(): print(1)\ndef test_c():\n    with raises(E): f()\n"
+    )
+    assert tests_that_cannot_fail({"test_x.py": text}) == ["test_x.py:3: test_b"]
+
+
+def test_no_test_has_a_budget_of_time() -> None:
+    """How long something takes is measured in tests/perf; a test waits for what must happen, with a generous limit."""
+    for path in (ROOT / "tests").glob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"process_time\(\)|perf_counter\(\)|monotonic\(\) - \w+ <", text) or path == Path(
+            __file__
+        ), path.name
