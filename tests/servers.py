@@ -50,7 +50,7 @@ def transformers_serve(model: Path) -> Iterator[str]:
     drain = threading.Thread(target=lambda: process.stdout and process.stdout.read(), daemon=True)
     drain.start()
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not healthy(f"http://127.0.0.1:{port}"):
             assert process.poll() is None, "transformers serve did not come up"
             assert time.monotonic() < deadline
@@ -58,12 +58,12 @@ def transformers_serve(model: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def healthy(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:
+        with urllib.request.urlopen(f"{url}/health", timeout=20) as reply:
             return bool(reply.status == 200)
     except OSError:
         return False
@@ -121,12 +121,12 @@ class PlannedServer:
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
-        assert started.wait(10)
+        assert started.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
 
     @property
     def url(self) -> str:

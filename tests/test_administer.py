@@ -194,7 +194,7 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path
     command = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--store", str(store)]
     command += ["--forms", "original", "--runs", "1", "--batch", "8", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while count(store) < 100 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)

@@ -1,45 +1,249 @@
-"""The rules of the house: who imports whom, what is exported, how long a module is, what a change may not name."""
+"""The rules of the house: who imports whom, how things are named, what is exported, how long a module is."""
 
 import ast
+import functools
+import graphlib
 import importlib
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import hqm
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = sorted(p for folder in ("hqm", "adapters", "reports", "benchmarks") for p in (ROOT / folder).rglob("*.py"))
+PRODUCT = ("hqm", "adapters", "reports", "benchmarks")
+MODULES = sorted(p for folder in PRODUCT for p in (ROOT / folder).rglob("*.py"))
+
+LAYERS = (
+    "__init__",  # the public names: for users, never for a module of hqm
+    "cli",
+    "commands",
+    "comparison",
+    "auditing",
+    "indicators",
+    "judges",
+    "administration",
+    "lint",
+    "respondents",
+    "benchmark",
+    "forms",
+    "store",
+    "scoring",
+    "files",
+    "psychometrics",
+    "types",
+    "signature",
+    "errors",
+    "version",
+)
+"""The packages and modules directly in hqm/, top to bottom: each imports only what stands below it."""
+
+CLEANED = frozenset({"benchmarks", "hqm/administration/engines"})
+"""The folders whose names follow the house: the rules about names are held in these."""
+
+SHORT_DOCSTRINGS: frozenset[str] = frozenset()
+"""The folders in which no public function has a docstring longer than its code."""
+
+NOT_A_NAME = frozenset("found one told people person kin mine Desk Sitting Wishes _Paper".split())
+"""Words that do not say what a thing is."""
+
+
+# --- who imports whom ---
+
+
+class Arrow(NamedTuple):
+    """An import of one module of hqm by another."""
+
+    file: str
+    line: int
+    source: str
+    target: str
+    target_file: str
+
+
+def modules_in(root: Path) -> dict[str, Path]:
+    """The modules of the package hqm in the folder `root`, by their full names."""
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted((root / "hqm").rglob("*.py"))
+    }
+
+
+def modules_named(node: ast.AST, package: str) -> Iterator[str]:
+    """What an import statement, or `import_module` with a literal, names, in full; in `from m import n` also `m.n`."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        module = ".".join([*base, *([node.module] if node.module else [])])
+        yield from (f"{module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+        yield from (a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str))
+
+
+@functools.cache
+def imports_in(text: str, package: str) -> list[tuple[int, str]]:
+    """Line and name of every import in a module: at its top, inside a function, under TYPE_CHECKING."""
+    return [
+        (getattr(node, "lineno", 0), name)
+        for node in ast.walk(ast.parse(text))
+        for name in modules_named(node, package)
+    ]
+
+
+def arrows(root: Path) -> list[Arrow]:
+    """Every import within hqm, once a line."""
+    modules = modules_in(root)
+    files = {name: str(path.relative_to(root)) for name, path in modules.items()}
+    drawn = {}
+    for source, path in modules.items():
+        package = source if path.name == "__init__.py" else source.rpartition(".")[0]
+        for line, name in imports_in(path.read_text(encoding="utf-8"), package):
+            target = name if name in modules else name.rpartition(".")[0]
+            if target in modules and target != source:
+                drawn[Arrow(files[source], line, source, target, files[target])] = None
+    return list(drawn)
+
+
+def layer(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def upward_imports(root: Path) -> list[str]:
+    """A sentence for every import of something that does not stand below in LAYERS."""
+    return [
+        f"{a.file}:{a.line} imports {a.target_file}, but {layer(a.target)} does not stand below {layer(a.source)} in LAYERS"
+        for a in arrows(root)
+        if layer(a.source) != layer(a.target) and LAYERS.index(layer(a.target)) < LAYERS.index(layer(a.source))
+    ]
+
+
+def circle(edges: list[tuple[str, str]]) -> str:
+    """A circle among these edges, as `a -> b -> a`, or an empty string."""
+    graph: dict[str, set[str]] = {}
+    for source, target in edges:
+        graph.setdefault(source, set()).add(target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return " -> ".join(reversed(error.args[1]))  # graphlib walks against the imports
+    return ""
+
+
+def circle_of_modules(root: Path) -> str:
+    return circle([(a.file, a.target_file) for a in arrows(root)])
+
+
+def circle_of_packages(root: Path) -> str:
+    return circle([(x, y) for a in arrows(root) if (x := layer(a.source)) != (y := layer(a.target))])
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of hqm/ to plant imports in."""
+    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def plant(tree: Path, file: str, statement: str) -> None:
+    path = tree / file
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{statement}\n", encoding="utf-8")
+
+
+def test_every_package_has_its_layer() -> None:
+    inside = {p.stem for p in (ROOT / "hqm").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert inside == set(LAYERS)
+    assert len(LAYERS) == len(set(LAYERS))
+
+
+def test_at_most_twelve_modules_lie_directly_in_hqm() -> None:
+    assert len(list((ROOT / "hqm").glob("*.py"))) <= 12
+
+
+def test_no_import_runs_upwards() -> None:
+    assert len(arrows(ROOT)) > 300, "the imports are read"
+    assert upward_imports(ROOT) == []
+
+
+def test_no_imports_form_a_circle() -> None:
+    assert circle_of_modules(ROOT) == ""
+    assert circle_of_packages(ROOT) == ""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from hqm.auditing.gate import Gate",
+        "import hqm.auditing.gate",
+        "from hqm.auditing import gate",
+        "from ..auditing.gate import Gate",
+        "from ..auditing import gate",
+        "def late() -> None:\n    from hqm.auditing.gate import Gate",
+        "if TYPE_CHECKING:\n    from hqm.auditing.gate import Gate",
+        "gate = importlib.import_module('hqm.auditing.gate')",
+    ],
+)
+def test_an_import_planted_upwards_is_seen(tree: Path, statement: str) -> None:
+    plant(tree, "hqm/scoring/matrix.py", statement)
+    (seen,) = upward_imports(tree)
+    assert re.fullmatch(
+        r"hqm/scoring/matrix\.py:\d+ imports hqm/auditing/gate\.py, but auditing .* scoring in LAYERS", seen
+    )
+
+
+@pytest.mark.parametrize("statement", ["import hqm", "from hqm import Store", "from .. import Store"])
+def test_a_module_that_imports_the_public_names_is_seen(tree: Path, statement: str) -> None:
+    plant(tree, "hqm/scoring/matrix.py", statement)
+    (seen,) = upward_imports(tree)
+    assert "hqm/scoring/matrix.py:" in seen
+    assert "imports hqm/__init__.py" in seen
+
+
+def test_a_planted_circle_of_modules_is_seen(tree: Path) -> None:
+    """Within a package no layer forbids it."""
+    down = next(a for a in arrows(tree) if layer(a.source) == layer(a.target) and not a.file.endswith("__init__.py"))
+    plant(tree, down.target_file, f"def late() -> None:\n    import {down.source}")
+    assert circle_of_modules(tree) in (
+        f"{down.file} -> {down.target_file} -> {down.file}",
+        f"{down.target_file} -> {down.file} -> {down.target_file}",
+    )
+    assert upward_imports(tree) == []
+
+
+def test_a_planted_circle_of_packages_is_seen(tree: Path) -> None:
+    down = next(a for a in arrows(tree) if layer(a.source) != layer(a.target))
+    plant(tree, down.target_file, f"import {down.source}")
+    seen = circle_of_packages(tree).split(" -> ")
+    assert {layer(down.source), layer(down.target)} <= set(seen)
+    assert seen[0] == seen[-1]
+    (sentence,) = upward_imports(tree)
+    assert down.file in sentence
+    assert down.target_file in sentence
 
 
 def imported(path: Path) -> set[str]:
     """The names of modules and members that a file imports, as `module` or `module.member`."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
 
 
 def ours(path: Path) -> set[str]:
     return {name for name in imported(path) if name == "hqm" or name.startswith("hqm.")}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "hqm" / "psychometrics").glob("*.py")), ids=lambda p: p.name)
-def test_psychometrics_imports_nothing_of_ours(path: Path) -> None:
-    assert {name for name in ours(path) if not name.startswith("hqm.psychometrics")} == set()
-
-
-@pytest.mark.parametrize(
-    ("name", "below"), [("errors", set()), ("signature", {"errors"}), ("types", {"errors", "signature"})]
-)
-def test_the_foundations_import_nothing_above_them(name: str, below: set[str]) -> None:
-    assert {found.split(".")[1] for found in ours(ROOT / "hqm" / f"{name}.py")} <= below
+def test_psychometrics_imports_nothing_of_ours() -> None:
+    assert [a for a in arrows(ROOT) if layer(a.source) == "psychometrics" != layer(a.target)] == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "adapters").glob("*.py")), ids=lambda p: p.name)
@@ -60,6 +264,132 @@ def test_reports_import_exported_names(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "hqm").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
 def test_hqm_reaches_adapters_benchmarks_and_reports_by_name_only(path: Path) -> None:
     assert not {n for n in ours(path) if n.startswith(("hqm.adapters", "hqm.benchmarks", "hqm.reports"))}
+
+
+# --- how things are named ---
+
+
+def folder_of(path: Path, root: Path = ROOT) -> str:
+    return str(path.relative_to(root).parent)
+
+
+def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every name that a file gives or uses: variables, parameters, keywords, functions, classes, attributes, imports."""
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield line, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield line, name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield line, name
+            case ast.alias(name=name, asname=other):
+                yield from ((line, word) for word in {*name.split("."), other} if word)
+
+
+def unclear_names(paths: list[Path], root: Path) -> list[str]:
+    """`file:line: name` for every name that does not say what the thing is."""
+    return [
+        f"{path.relative_to(root)}:{line}: {name}"
+        for path in paths
+        for line, name in sorted(set(names_in(ast.parse(path.read_text(encoding="utf-8")))))
+        if name in NOT_A_NAME
+    ]
+
+
+def modules_named_like_their_function(paths: list[Path], root: Path) -> list[str]:
+    return [
+        f"{path.relative_to(root)}:{node.lineno}: def {node.name}"
+        for path in paths
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == path.stem
+    ]
+
+
+def long_docstrings(paths: list[Path], root: Path) -> list[str]:
+    """The public functions whose docstring has more lines than the rest of the function."""
+    seen = []
+    for path in paths:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or not ast.get_docstring(node):
+                continue
+            said = node.body[0]
+            lines = (said.end_lineno or 0) - said.lineno + 1
+            code = (node.end_lineno or 0) - min([node.lineno, *(d.lineno for d in node.decorator_list)]) + 1 - lines
+            if lines > code:
+                seen.append(
+                    f"{path.relative_to(root)}:{node.lineno}: {node.name} has {lines} lines of docstring, {code} of code"
+                )
+    return seen
+
+
+def cleaned(folders: frozenset[str]) -> list[Path]:
+    return [path for path in MODULES if folder_of(path) in folders]
+
+
+def test_the_folders_held_to_rules_exist() -> None:
+    assert {*CLEANED, *SHORT_DOCSTRINGS} <= {folder_of(path) for path in MODULES}
+
+
+def test_a_name_says_what_the_thing_is() -> None:
+    assert unclear_names(cleaned(CLEANED), ROOT) == []
+
+
+def test_no_module_is_named_like_its_function() -> None:
+    assert modules_named_like_their_function(cleaned(CLEANED), ROOT) == []
+
+
+def test_a_docstring_is_no_longer_than_its_function() -> None:
+    assert long_docstrings(cleaned(SHORT_DOCSTRINGS), ROOT) == []
+
+
+def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "found_first.py"
+    path.write_text(
+        "import a.told\n"
+        "def found_first(one, *, kin=0):\n"
+        '    """One.\n\n    Two.\n    Three.\n    """\n'
+        "    found = one.people\n"
+        "    return [mine for mine in found]\n"
+        "class Desk:\n"
+        "    person: int\n"
+        "call(kin=1)\n"
+        "def found(): return 0\n"
+    )
+    assert unclear_names([path], tmp_path) == [
+        f"found_first.py:{line}: {name}"
+        for line, name in [
+            (1, "told"), (2, "kin"), (2, "one"), (8, "found"), (8, "one"), (8, "people"), (9, "found"), (9, "mine"),
+            (10, "Desk"), (11, "person"), (12, "kin"), (13, "found"),
+        ]
+    ]  # fmt: skip
+    assert modules_named_like_their_function([path], tmp_path) == ["found_first.py:2: def found_first"]
+    assert long_docstrings([path], tmp_path) == ["found_first.py:2: found_first has 5 lines of docstring, 3 of code"]
+
+
+# --- what is exported, what a module is ---
+
+
+def stub_lines() -> list[tuple[str, str]]:
+    """What hqm exports: (module, name), in the order of hqm/__init__.pyi."""
+    statements = ast.parse((ROOT / "hqm" / "__init__.pyi").read_text(encoding="utf-8")).body
+    assert all(isinstance(node, ast.ImportFrom) and node.level == 1 and len(node.names) == 1 for node in statements)
+    return [(str(node.module), node.names[0].name) for node in statements if isinstance(node, ast.ImportFrom)]
+
+
+def place_of(line: tuple[str, str]) -> tuple[str, int, str]:
+    """By module; within it constants, classes, functions."""
+    module, name = line
+    return module, 0 if name.isupper() else 1 if name[0].isupper() else 2, name
+
+
+def test_the_stub_of_the_public_names_is_sorted() -> None:
+    lines = stub_lines()
+    assert lines == sorted(lines, key=place_of)
+    assert sorted(name for _, name in lines) == list(hqm.__all__), "each name once"
+    text = (ROOT / "hqm" / "__init__.pyi").read_text(encoding="utf-8")
+    assert [line.rpartition(" import ")[2] for line in text.splitlines()] == [f"{name} as {name}" for _, name in lines]
 
 
 def test_what_is_exported_is_sorted_complete_and_there() -> None:
@@ -99,6 +429,18 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_tests_of_another_checkout_than_the_installed_one_do_not_start(tmp_path: Path) -> None:
+    """`hqm` would come from the current folder, and `hqm.adapters` from the installed checkout."""
+    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests").mkdir()
+    for name in ("__init__.py", "conftest.py", "test_signature.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
+    command = [sys.executable, "-m", "pytest", "tests/test_signature.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"hqm.adapters comes from {ROOT / 'adapters'}, and these tests from {tmp_path}" in done.stderr
 
 
 def test_listing_and_planning_load_no_model_library() -> None:
@@ -142,3 +484,51 @@ def test_docstring_examples_run() -> None:
         assert result.failed == 0, name
         tried += result.attempted
     assert tried > 50
+
+
+# --- tests ---
+
+
+def called(node: ast.AST) -> set[str]:
+    """The names of what is called inside, without their module or object."""
+    return {ast.unparse(n.func).split("(")[0].split(".")[-1] for n in ast.walk(node) if isinstance(n, ast.Call)}
+
+
+def tests_that_cannot_fail(files: dict[str, str]) -> list[str]:
+    """Tests with no assertion, no expected error or warning, and no call of a helper that has one."""
+    functions: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = [
+        (file, node)
+        for file, text in files.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    checks, before = {"raises", "warns", "assert_allclose", "assert_array_equal"}, 0
+
+    def can_fail(node: ast.AST) -> bool:
+        return bool(called(node) & checks) or any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+
+    while len(checks) > before:
+        before = len(checks)
+        checks |= {node.name for _, node in functions if not node.name.startswith("test_") and can_fail(node)}
+    return [
+        f"{file}:{node.lineno}: {node.name}"
+        for file, node in functions
+        if node.name.startswith("test_") and not can_fail(node)
+    ]
+
+
+def test_every_test_can_fail() -> None:
+    assert tests_that_cannot_fail({p.name: p.read_text() for p in sorted((ROOT / "tests").glob("*.py"))}) == []
+    text = (
+        "def same(a): assert a\ndef test_a(): same(1)\ndef test_b(): print(1)\ndef test_c():\n    with raises(E): f()\n"
+    )
+    assert tests_that_cannot_fail({"test_x.py": text}) == ["test_x.py:3: test_b"]
+
+
+def test_no_test_has_a_budget_of_time() -> None:
+    """How long something takes is measured in tests/perf; a test waits for what must happen, with a generous limit."""
+    for path in (ROOT / "tests").glob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"process_time\(\)|perf_counter\(\)|monotonic\(\) - \w+ <", text) or path == Path(
+            __file__
+        ), path.name

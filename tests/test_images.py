@@ -291,8 +291,12 @@ def test_a_huge_or_broken_picture_is_refused(tmp_path: Path, content: bytes, wor
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_a_whole_picture_is_used(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "a.bin").write_bytes(picture(1, kind))
+    content = picture(1, kind)
+    (tmp_path / "a.bin").write_bytes(content)
     check_picture(tmp_path / "a.bin")
+    (tmp_path / "a.bin").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ImageError, match="cannot be opened"):
+        check_picture(tmp_path / "a.bin")
 
 
 def test_listed_sizes_and_hashes_are_compared(

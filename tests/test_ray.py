@@ -86,7 +86,7 @@ def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(clust
                 seen["killed"], seen["at"] = min(now), seen["answers"]
                 os.kill(seen["killed"], signal.SIGKILL)
             else:
-                time.sleep(0.3)  # the second is still starting: leave something for it to do
+                time.sleep(1.5)  # the second is still starting: leave something for it to do
         else:
             seen["actors"] |= actors()
 
@@ -109,18 +109,19 @@ def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while (kept := stored(store)) < 20:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     kept = stored(store)
     assert process.returncode == 130
     assert 20 <= kept < 1008
     assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left" in err
+    deadline = time.monotonic() + 120
     while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
         assert time.monotonic() < deadline, "nothing of the cluster is left"
         time.sleep(0.1)
@@ -136,7 +137,12 @@ def stored(path: Path) -> int:
 
 def test_a_cluster_that_is_not_there_is_one_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
+    from ray._private import services
+
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    # Ray remembers in the process what it found, and finds what others run on this machine
+    monkeypatch.setattr(services, "find_gcs_addresses", set)
+    monkeypatch.setattr(services, "find_bootstrap_address", lambda _folder: None)
     with pytest.raises(RespondentError, match="no Ray cluster to join.*ray start --head"):
         hqm.administer(store, jobs_of(store, ["hf/shapes:steady"]), engine=make_engine("ray", address="auto"))
 

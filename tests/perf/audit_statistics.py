@@ -43,7 +43,7 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
     ]
     chance = 1 / (1 + np.exp(-(rng.normal(0, 1, (RESPONDENTS, 1)) + rng.normal(0, 1.5, (1, n)) + 1)))
     subsets = {kind: np.array([a.type == kind for a in items]) for kind in ("existence", "attribute", "relation")}
-    found = []
+    matrices = []
     for cell, of, right_is_yes in (
         *((Cell(run=k), items, truth) for k in range(3)),
         (Cell(form="parallel"), turned, ~truth),
@@ -57,7 +57,7 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
             "fn": (1 - yes) * right_is_yes,
         }
         names = tuple(f"model{k}" for k in range(RESPONDENTS))
-        found.append(
+        matrices.append(
             ScoreMatrix(
                 cell,
                 names,
@@ -70,22 +70,24 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
                 str(cell),
             )
         )
-    return found
+    return matrices
 
 
 def everything(matrices: list[ScoreMatrix]) -> list[Estimate]:
     """Every estimate of accuracy and F1."""
     *runs, form = matrices
-    protocol, found = Protocol("made@1", "b2:0", "official"), []
+    protocol, estimates = Protocol("made@1", "b2:0", "official"), []
     whole = Form("original", runs[0].items)
     for metric in (YES_NO[0], YES_NO[3]):
-        found += compare_runs(runs, metric, protocol)
+        estimates += compare_runs(runs, metric, protocol)
         for other in runs[1:]:
-            found += compare("run", runs[0], other, metric, protocol, runs=runs)
-        found += compare("form", runs[0], form, metric, protocol, runs=runs)
-        kin = list(runs[0].respondents)
-        found += describe(runs[0], metric, protocol, whole, ("existence",), leading=metric is YES_NO[0], families=kin)
-    return found
+            estimates += compare("run", runs[0], other, metric, protocol, runs=runs)
+        estimates += compare("form", runs[0], form, metric, protocol, runs=runs)
+        families = list(runs[0].respondents)
+        estimates += describe(
+            runs[0], metric, protocol, whole, ("existence",), leading=metric is YES_NO[0], families=families
+        )
+    return estimates
 
 
 def a_handful(matrices: list[ScoreMatrix]) -> int:
@@ -121,14 +123,14 @@ def main() -> None:
     everything(made(200))  # imports
     matrices = made(n)
     began = time.perf_counter()
-    found = everything(matrices)
+    estimates = everything(matrices)
     ours = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
     handful = a_handful(matrices)
     theirs = time.perf_counter() - began
     print(f"{RESPONDENTS} respondents x {n:,} items x 4 administrations")
-    print(f"HQM: {len(found)} estimates of two metrics in {ours:.1f} s, peak {peak:,.0f} MiB")
+    print(f"HQM: {len(estimates)} estimates of two metrics in {ours:.1f} s, peak {peak:,.0f} MiB")
     print(f"pandas, pingouin, scipy, scikit-learn: {handful:,} numbers of one metric in {theirs:.1f} s")
     print(f"ratio {theirs / ours:.2f}")
     base = max(n // 16, 100)

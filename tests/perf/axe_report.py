@@ -38,17 +38,20 @@ def look(axe: Path, reports: list[Path]) -> int:
                 page.on("pageerror", lambda error, logged=logged: logged.append(str(error)))
                 page.on("request", lambda request, asked=asked: asked.append(request.url))
                 page.goto(report.resolve().as_uri())
-                page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+                page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
                 wide = page.evaluate("document.documentElement.scrollWidth") > width
                 page.add_script_tag(path=str(axe))
-                found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-                named = [(one["id"], one["impact"], len(one["nodes"])) for one in found["violations"]]
+                result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+                named = [
+                    (violation["id"], violation["impact"], len(violation["nodes"]))
+                    for violation in result["violations"]
+                ]
                 left = [url for url in asked if not url.startswith(("data:", "file:", "blob:"))]
                 print(
-                    f"{report} {width} {scheme}: axe-core {named}, passes {len(found['passes'])}, log {logged}, left the file {left}"
+                    f"{report} {width} {scheme}: axe-core {named}, passes {len(result['passes'])}, log {logged}, left the file {left}"
                 )
                 faults += (
-                    [one for one in named if one[1] in GRAVE]
+                    [violation for violation in named if violation[1] in GRAVE]
                     + logged
                     + left
                     + ([f"scrolls sideways at {width}"] if wide else [])

@@ -49,8 +49,8 @@ def ours(folder: Path) -> np.ndarray:
     """The score matrix as HQM loads it."""
     benchmark = hqm.load(str(folder))
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
-        people = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
-        return hqm.Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, people).values
+        respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        return hqm.Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, respondents).values
 
 
 def plain(folder: Path) -> np.ndarray:
@@ -89,11 +89,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make(folder, given.respondents, given.items)
-        found = {}
+        measured = {}
         for way in ("ours", "plain"):
             command = [sys.executable, __file__, "--way", way, "--folder", name]
-            found[way] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    a, b = found["ours"], found["plain"]
+            measured[way] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    a, b = measured["ours"], measured["plain"]
     if (a["scored"], a["sums"]) != (b["scored"], b["sums"]):
         sys.exit("the two ways do not give the same matrix")
     print(f"{given.respondents * given.items:,} responses, {a['scored']:,} scored; the same matrix both ways")

@@ -183,15 +183,15 @@ def administered(folder: Path, model_folder: Path, loaded: Loaded, batch: int) -
 
 def start_times() -> dict[str, float]:
     """The best of five starts of the command line."""
-    found = {}
+    best = {}
     for words in (["--help"], ["list"], ["list", "respondents"]):
         times = []
         for _ in range(5):
             began = time.perf_counter()
             subprocess.run([sys.executable, "-m", "hqm.cli", *words], capture_output=True, check=True)
             times.append(time.perf_counter() - began)
-        found["hqm " + " ".join(words)] = min(times)
-    return found
+        best["hqm " + " ".join(words)] = min(times)
+    return best
 
 
 def main() -> None:
@@ -269,23 +269,23 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
         print(f"round {turn}: HQM {rates['HQM'][-1]:.2f}/s", flush=True)
         part = [requests[i] for i in sorted(rng.choice(len(requests), min(options.part, len(requests)), replace=False))]
         for size in (1, *options.batches):
-            mine = part if size > 1 else part[: max(8, len(part) // 2)]
+            questions = part if size > 1 else part[: max(8, len(part) // 2)]
             began, worked = clock.now(), time.process_time()
-            plain(loaded, mine, text, size, False)
-            cores.setdefault(f"generate, batch {size}", []).append((time.process_time() - worked) / len(mine))
-            rates.setdefault(f"generate, batch {size}", []).append(len(mine) / (clock.now() - began))
+            plain(loaded, questions, text, size, False)
+            cores.setdefault(f"generate, batch {size}", []).append((time.process_time() - worked) / len(questions))
+            rates.setdefault(f"generate, batch {size}", []).append(len(questions) / (clock.now() - began))
             print(f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s", flush=True)
-    middle = {way: statistics.median(found) for way, found in rates.items()}
+    middle = {way: statistics.median(rounds) for way, rounds in rates.items()}
     best = max((way for way in middle if way != "HQM"), key=lambda way: middle[way])
     last = runs[-1]
     inside = sum(last["spent"].values())
     return {
         "weights": weights,
-        "questions_per_second": {way: {"median": middle[way], "rounds": found} for way, found in rates.items()},
+        "questions_per_second": {way: {"median": middle[way], "rounds": rounds} for way, rounds in rates.items()},
         "times_batch_1": middle["HQM"] / middle["generate, batch 1"],
         "best_batch": best,
         "times_best_batch": middle["HQM"] / middle[best],
-        "processor_seconds_a_question": {way: statistics.median(found) for way, found in cores.items()},
+        "processor_seconds_a_question": {way: statistics.median(rounds) for way, rounds in cores.items()},
         "same_greedy_answers": same,
         "seconds": last,
         "outside_of_the_model": {
@@ -300,8 +300,8 @@ def answers_of(folder: Path, model_folder: Path, loaded: Loaded, requests: Seque
     respondent = TransformersRespondent(RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device))
     respondent.__dict__["_loaded"] = loaded
     asked = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
-    found = {id(request): response.text for batch in respondent.answer(asked) for request, response in batch}
-    return [found[id(request)] for request in asked]
+    replies = {id(request): response.text for batch in respondent.answer(asked) for request, response in batch}
+    return [replies[id(request)] for request in asked]
 
 
 if __name__ == "__main__":

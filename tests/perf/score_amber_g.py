@@ -75,14 +75,14 @@ def main() -> None:
     benchmark: Any = hqm.load("amber_g")
     rng = np.random.default_rng(0)
     vectors = {word: rng.normal(size=300).astype(np.float32) for word in sorted(benchmark.vocabulary)}
-    for one, other in zip(sorted(vectors)[::9], sorted(vectors)[1::9], strict=False):  # some pairs that are alike
-        vectors[other] = (vectors[one] + 0.3 * rng.normal(size=300)).astype(np.float32)
+    for word, other in zip(sorted(vectors)[::9], sorted(vectors)[1::9], strict=False):  # some pairs that are alike
+        vectors[other] = (vectors[word] + 0.3 * rng.normal(size=300)).astype(np.float32)
 
     def fresh(word: str) -> Embedding:
         return embed([word], [vectors[word]])
 
     finder = HantaNouns()
-    benchmark.words = Words(Recipe("hanta", "mine"), finder, VectorLikeness("mine", fresh))
+    benchmark.words = Words(Recipe("hanta", "random"), finder, VectorLikeness("random", fresh))
     rows = descriptions(benchmark, length, rng)
     finder("A dog.")
     benchmark.words.likeness.alike(["dog"], ["cat"])
@@ -90,7 +90,7 @@ def main() -> None:
         path = Path(folder) / "answers.json"
         path.write_text(json.dumps(rows))
         start = time.perf_counter()
-        found = score_file(benchmark, path)
+        scored = score_file(benchmark, path)
         whole = time.perf_counter() - start
     start = time.perf_counter()
     nouns = [[n.lemma for n in finder(row["response"]) if n.lemma in benchmark.vocabulary] for row in rows]
@@ -98,8 +98,8 @@ def main() -> None:
     start = time.perf_counter()
     chair, pairs = naive(benchmark, rows, nouns, fresh)
     loop = time.perf_counter() - start
-    if found.metrics["chair"] != chair:
-        raise SystemExit(f"the two disagree: CHAIR {found.metrics['chair']} and {chair}")
+    if scored.metrics["chair"] != chair:
+        raise SystemExit(f"the two disagree: CHAIR {scored.metrics['chair']} and {chair}")
     rest = max(whole - tagging, 1e-9)
     print(f"{len(rows)} descriptions of {length} words, {sum(map(len, nouns))} objects, CHAIR {chair}")
     print(f"HQM, all metrics       {whole:8.2f} s, of which the tagger takes about {tagging:.2f} s")
