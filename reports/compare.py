@@ -19,10 +19,10 @@ _Z = 1.959963984540054
 _SHOWN_PAIRS = 12
 
 
-def comparison_tables(found: Comparison) -> tuple[PaperTable, ...]:
+def comparison_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
     """Everything that was compared; tables without a line are left out."""
     makers = (_indicators, _differences, _leaderboard, _agreement, _closer, _separation, _types, _distinct, _growth)
-    tables = (make(found) for make in makers)
+    tables = (make(comparison) for make in makers)
     return tuple(table for table in tables if table.rows)
 
 
@@ -46,37 +46,37 @@ def p_value(p: float) -> Entry:
     return replace(shown, text="< 0.001") if shown.value is not None and shown.value < 0.001 else shown
 
 
-def _coefficient(found: Coefficient | None) -> Entry:
-    return measured(None) if found is None else measured(found.value, found.low, found.high)
+def _coefficient(coefficient: Coefficient | None) -> Entry:
+    return measured(None) if coefficient is None else measured(coefficient.value, coefficient.low, coefficient.high)
 
 
-def _people(found: Comparison) -> str:
-    kin = len(set(found.families.values()))
-    related = f" of {kin} families" if kin < len(found.respondents) else ""
-    return f"{len(found.respondents)} respondents{related}"
+def _respondents(comparison: Comparison) -> str:
+    families = len(set(comparison.families.values()))
+    related = f" of {families} families" if families < len(comparison.respondents) else ""
+    return f"{len(comparison.respondents)} respondents{related}"
 
 
-def _indicators(found: Comparison) -> PaperTable:
+def _indicators(comparison: Comparison) -> PaperTable:
     rows = []
-    for indicator, by in found.indicators.items():
-        numbers = [_coefficient(by.get(m.label)) for m in found.measures]
-        rows.append((plain(indicator_name(indicator)), *_marked(found, indicator, numbers)))
+    for indicator, by in comparison.indicators.items():
+        numbers = [_coefficient(by.get(m.label)) for m in comparison.measures]
+        rows.append((plain(indicator_name(indicator)), *_marked(comparison, indicator, numbers)))
     caption = (
-        f"Indicators side by side, over the same {_people(found)}. "
-        + ". ".join(found.protocol)
+        f"Indicators side by side, over the same {_respondents(comparison)}. "
+        + ". ".join(comparison.protocol)
         + ". Intervals: 95%, resampled "
         "respondents. Bold and underlined: best and second best where every difference from the rest is tested (Holm)."
     )
-    columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in found.measures))
+    columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in comparison.measures))
     notes = ("Whether two intervals overlap says nothing here, because the respondents are the same: read the tests.",)
     return PaperTable("indicators", caption, columns, tuple(rows), notes)
 
 
-def _marked(found: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
-    labels = [m.label for m in found.measures]
+def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
+    labels = [m.label for m in comparison.measures]
     p = {
         frozenset((d.one, d.other)): d.adjusted
-        for d in found.differences
+        for d in comparison.differences
         if (d.indicator, d.length) == (indicator, None)
     }
     known = sorted((i for i, e in enumerate(numbers) if e.value is not None), key=lambda i: -(numbers[i].value or 0.0))
@@ -92,44 +92,46 @@ def _marked(found: Comparison, indicator: str, numbers: Sequence[Entry]) -> list
     return marked
 
 
-def _differences(found: Comparison) -> PaperTable:
+def _differences(comparison: Comparison) -> PaperTable:
     rows = tuple(
         (
             plain(indicator_name(d.indicator)), plain("own" if d.length is None else f"{number(d.length, 0)} items"),
             plain(d.one), plain(d.other), measured(d.found.one), measured(d.found.other),
             measured(d.found.difference, d.found.low, d.found.high), p_value(d.found.p), p_value(d.adjusted),
         )
-        for d in found.differences
+        for d in comparison.differences
     )  # fmt: skip
     columns = (
         Column("Indicator", "text"), Column("Length", "text"), Column("One", "text"), Column("Other", "text"),
         Column("one"), Column("other"), Column("difference", "interval"), Column("p"), Column("p (Holm)"),
     )  # fmt: skip
     caption = (
-        f"Tests of the differences over the same {_people(found)}: each replicate draws the same respondents for both measures, "
+        f"Tests of the differences over the same {_respondents(comparison)}: each replicate draws the same respondents for both measures, "
         "relatives together; p on the scale of Fisher's z. A common length takes all items as equally good (Spearman-Brown)."
     )
     reasons = tuple(
-        dict.fromkeys(f"{d.found.reason[:1].upper()}{d.found.reason[1:]}." for d in found.differences if d.found.reason)
+        dict.fromkeys(
+            f"{d.found.reason[:1].upper()}{d.found.reason[1:]}." for d in comparison.differences if d.found.reason
+        )
     )
     return PaperTable("differences", caption, columns, rows, reasons)
 
 
-def _leaderboard(found: Comparison) -> PaperTable:
-    ranks = [_ranks(found, m) for m in found.measures]
+def _leaderboard(comparison: Comparison) -> PaperTable:
+    ranks = [_ranks(comparison, m) for m in comparison.measures]
     order = sorted(
-        range(len(found.respondents)),
-        key=lambda i: found.measures[0].sign * -found.measures[0].scores[found.respondents[i]],
+        range(len(comparison.respondents)),
+        key=lambda i: comparison.measures[0].sign * -comparison.measures[0].scores[comparison.respondents[i]],
     )
     columns = [Column("Respondent", "text")]
-    for m in found.measures:
+    for m in comparison.measures:
         arrow = {"lower": " ↓", "higher": " ↑"}.get(m.better, "")
         columns += [Column("score" + arrow, "interval", m.label), Column("ranks", "text", m.label)]
     rows = []
     for i in order:
-        name = found.respondents[i]
+        name = comparison.respondents[i]
         entries = [plain(short(name))]
-        for m, sure in zip(found.measures, ranks, strict=True):
+        for m, sure in zip(comparison.measures, ranks, strict=True):
             score = measured(m.scores[name], *m.intervals.get(name, (None, None)))
             low, high = sure.get(name, (0, 0))
             mark: Mark = (
@@ -141,14 +143,14 @@ def _leaderboard(found: Comparison) -> PaperTable:
             ]
         rows.append(tuple(entries))
     caption = (
-        f"Leaderboards side by side, sorted by {found.measures[0].label}. Intervals: 95%, over pictures. Ranks: what tests of all "
+        f"Leaderboards side by side, sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: what tests of all "
         "differences leave possible (Holm). Bold and underlined: first and second where the tests leave nothing else."
     )
     return PaperTable("leaderboards", caption, tuple(columns), tuple(rows))
 
 
-def _ranks(found: Comparison, measure: Measure) -> Mapping[str, tuple[int, int]]:
-    names = found.respondents
+def _ranks(comparison: Comparison, measure: Measure) -> Mapping[str, tuple[int, int]]:
+    names = comparison.respondents
     if measure.better == "neither" or any(name not in measure.intervals for name in names):
         return {}
     errors = [(measure.intervals[name][1] - measure.intervals[name][0]) / (2 * _Z) for name in names]
@@ -156,18 +158,18 @@ def _ranks(found: Comparison, measure: Measure) -> Mapping[str, tuple[int, int]]
     return dict(zip(names, tested.rank_intervals, strict=True))
 
 
-def _agreement(found: Comparison) -> PaperTable:
+def _agreement(comparison: Comparison) -> PaperTable:
     rows = []
-    for one in found.agreements:
-        every, half = one.subsets.all, one.subsets.top_half
+    for agreement in comparison.agreements:
+        every, half = agreement.subsets.all, agreement.subsets.top_half
         overlap = measured(None) if every is None else measured(every.top_k, digits=1)
         chance = measured(None) if every is None else measured(every.chance, digits=1)
         rows.append((
-            plain(one.one), plain(one.other), _coefficient(one.pearson), _coefficient(one.spearman), _coefficient(one.tau),
-            overlap, chance, measured(half.tau if half else None), measured(one.subsets.tau_range[0]),
-            measured(one.subsets.tau_range[1]), measured(one.corrected),
+            plain(agreement.one), plain(agreement.other), _coefficient(agreement.pearson), _coefficient(agreement.spearman), _coefficient(agreement.tau),
+            overlap, chance, measured(half.tau if half else None), measured(agreement.subsets.tau_range[0]),
+            measured(agreement.subsets.tau_range[1]), measured(agreement.corrected),
         ))  # fmt: skip
-    k = next((a.subsets.all.k for a in found.agreements if a.subsets.all is not None), 3)
+    k = next((a.subsets.all.k for a in comparison.agreements if a.subsets.all is not None), 3)
     columns = (
         Column("One", "text"), Column("Other", "text"), Column("Pearson r", "interval"), Column("Spearman", "interval"),
         Column("tau-b", "interval"), Column("shared", "number", f"Best {k}"), Column("by chance", "number", f"Best {k}"),
@@ -175,7 +177,7 @@ def _agreement(found: Comparison) -> PaperTable:
         Column("high", "number", "tau-b among"), Column("r without noise"),
     )  # fmt: skip
     caption = (
-        f"Do the measures order the same {_people(found)} alike? Scores turned so that higher is better. Intervals: 95%, over "
+        f"Do the measures order the same {_respondents(comparison)} alike? Scores turned so that higher is better. Intervals: 95%, over "
         "respondents. Halves: the middle 95% of random halves of the respondents."
     )
     notes = ("r without noise: r over the root of both test-retest reliabilities; above 1 where they are underestimated. "
@@ -183,11 +185,11 @@ def _agreement(found: Comparison) -> PaperTable:
     return PaperTable("agreement", caption, columns, tuple(rows), notes)
 
 
-def _closer(found: Comparison) -> PaperTable:
+def _closer(comparison: Comparison) -> PaperTable:
     rows = tuple(
         (plain(c.criterion), plain(c.one), plain(c.other), measured(c.found.difference), measured(c.found.t, digits=2),
          measured(c.found.df, digits=0), p_value(c.found.p))
-        for c in found.closer
+        for c in comparison.closer
     )  # fmt: skip
     columns = (Column("Goes with", "text"), Column("One", "text"), Column("Other", "text"),
                Column("r, one less other"), Column("t"), Column("df"), Column("p"))  # fmt: skip
@@ -195,23 +197,23 @@ def _closer(found: Comparison) -> PaperTable:
     return PaperTable("closer", caption, columns, rows)
 
 
-def _separation(found: Comparison) -> PaperTable:
-    def told(pairs: Sequence[tuple[str, str]]) -> str:
+def _separation(comparison: Comparison) -> PaperTable:
+    def in_words(pairs: Sequence[tuple[str, str]]) -> str:
         shown = ", ".join(f"{short(a)} > {short(b)}" for a, b in pairs[:_SHOWN_PAIRS])
         return shown + (f" and {len(pairs) - _SHOWN_PAIRS} more" if len(pairs) > _SHOWN_PAIRS else "")
 
     rows = tuple(
         (plain(s.one), plain(s.other), measured(s.both, digits=0), measured(len(s.opposed), digits=0),
          measured(len(s.only_one), digits=0), measured(len(s.only_other), digits=0), measured(s.neither, digits=0))
-        for s in found.separations
+        for s in comparison.separations
     )  # fmt: skip
     columns = (Column("One", "text"), Column("Other", "text"), Column("both"), Column("in opposite orders"),
                Column("only one"), Column("only other"), Column("neither"))  # fmt: skip
     notes = []
-    for s in found.separations:
+    for s in comparison.separations:
         for words, pairs in ((f"Only {s.one}", s.only_one), (f"Only {s.other}", s.only_other),
                              (f"{s.one} against {s.other}", s.opposed)):  # fmt: skip
-            notes += [f"{words}: {told(pairs)}."] if pairs else []
+            notes += [f"{words}: {in_words(pairs)}."] if pairs else []
     caption = (
         "Which pairs of respondents each measure tells apart (from the scores' intervals, Holm): the cautious side, because "
         "paired answers tell more."
@@ -219,8 +221,8 @@ def _separation(found: Comparison) -> PaperTable:
     return PaperTable("separation", caption, columns, rows, tuple(notes))
 
 
-def _types(found: Comparison) -> PaperTable:
-    table = found.types
+def _types(comparison: Comparison) -> PaperTable:
+    table = comparison.types
     if table is None or not table.correlations:
         return PaperTable("types", "", (), ())
     names = [f"{trait}, {method}" for trait, method in zip(table.traits, table.methods, strict=True)]
@@ -238,23 +240,25 @@ def _types(found: Comparison) -> PaperTable:
     return PaperTable("types", caption, columns, tuple(rows), tuple(notes))
 
 
-def _distinct(found: Comparison) -> PaperTable:
-    rows = tuple((plain(pair), _coefficient(one), plain(one.reason)) for pair, one in found.distinct.items())
+def _distinct(comparison: Comparison) -> PaperTable:
+    rows = tuple((plain(pair), _coefficient(ratio), plain(ratio.reason)) for pair, ratio in comparison.distinct.items())
     caption = "Are two types distinct? Heterotrait-monotrait ratio of their correlations; from .85 (.90) on they measure one thing."
     return PaperTable(
         "distinct", caption, (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text")), rows
     )
 
 
-def _growth(found: Comparison) -> PaperTable:
+def _growth(comparison: Comparison) -> PaperTable:
     rows = []
-    for one in found.growth:
-        grown = [_coefficient(c) for _, c in (*one.items, *one.seeds)]
-        needed = [measured(c.value, digits=0) for _, c in one.needed]
-        rows.append((plain(one.measure), measured(one.length, digits=0), _coefficient(one.now), *grown, *needed))
+    for forecast in comparison.growth:
+        grown = [_coefficient(c) for _, c in (*forecast.items, *forecast.seeds)]
+        needed = [measured(c.value, digits=0) for _, c in forecast.needed]
+        rows.append(
+            (plain(forecast.measure), measured(forecast.length, digits=0), _coefficient(forecast.now), *grown, *needed)
+        )
     if not rows:
         return PaperTable("growth", "", (), ())
-    first = found.growth[0]
+    first = comparison.growth[0]
     more = [f"+{number(length - first.length, 0)}" for length, _ in first.items]
     columns = (
         Column("Measure", "text"), Column("items"), Column("now", "interval"),
@@ -269,7 +273,7 @@ def _growth(found: Comparison) -> PaperTable:
     return PaperTable("growth", caption, columns, tuple(rows))
 
 
-def render(found: Comparison) -> str:
+def render(comparison: Comparison) -> str:
     """The comparison as one HTML page: no script, no request, the same bytes for the same audits."""
     import jinja2
 
@@ -280,16 +284,16 @@ def render(found: Comparison) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = {indicator: indicator_name(indicator) for indicator in found.indicators}
-    told = "; ".join(
+    names = {indicator: indicator_name(indicator) for indicator in comparison.indicators}
+    alternative = "; ".join(
         f"{names[indicator]}: " + ", ".join(f"{label} {number(c.value)}" for label, c in by.items())
-        for indicator, by in found.indicators.items()
+        for indicator, by in comparison.indicators.items()
     )
     return environment.get_template("compare.html").render(
-        found=found,
-        tables=comparison_tables(found),
-        figure=indicators_drawn(found, names),
-        told=told,
-        people=_people(found),
-        effective="" if found.n_effective is None else number(found.n_effective, 1),
+        comparison=comparison,
+        tables=comparison_tables(comparison),
+        figure=indicators_drawn(comparison, names),
+        alternative=alternative,
+        respondents=_respondents(comparison),
+        effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
     )

@@ -12,11 +12,11 @@ from hqm.reports.tables import cell, find, short
 from hqm import BenchmarkAudit, Estimate
 
 
-def bland_altman(one: BenchmarkAudit, metric: str, other: str, limits: Estimate | None) -> str:
+def bland_altman(audit: BenchmarkAudit, metric: str, other: str, limits: Estimate | None) -> str:
     """Differences between two administrations against their mean, with the mean difference and its limits of agreement."""
     points = []
-    for row in one.respondents:
-        x, y = row.cells[one.reference].get(metric), other_score(row, metric, other)
+    for row in audit.respondents:
+        x, y = row.cells[audit.reference].get(metric), other_score(row, metric, other)
         if x is not None and y is not None:
             points.append(((x + y) / 2, y - x, short(row.name)))
     if len(points) < 2:
@@ -39,26 +39,26 @@ def bland_altman(one: BenchmarkAudit, metric: str, other: str, limits: Estimate 
         return finish()
 
 
-def _limits(found: Estimate | None) -> list[tuple[float, str]]:
-    if found is None or found.value is None:
+def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
+    if estimate is None or estimate.value is None:
         return []
-    lines = [(found.value, "mean")]
+    lines = [(estimate.value, "mean")]
     for key, name in (("lower", "lower limit"), ("upper", "upper limit")):
-        bound = found.detail.get(key)
+        bound = estimate.detail.get(key)
         if isinstance(bound, (list, tuple)) and bound and isinstance(bound[0], (int, float)):
             lines.append((float(bound[0]), name))
     return lines
 
 
-def rank_flow(one: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
+def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
     """The respondents' places from administration to administration."""
-    lower = one.metrics[metric]["better"] == "lower"
+    lower = audit.metrics[metric]["better"] == "lower"
     columns: list[dict[str, int]] = []
-    names = [one.reference, *others]
+    names = [audit.reference, *others]
     for name in names:
         # a judge's share of faithful answers is better the higher, whatever the metric
-        judged = bool(one.respondents) and name in one.respondents[0].judged
-        scores = {row.name: other_score(row, metric, name) for row in one.respondents}
+        judged = bool(audit.respondents) and name in audit.respondents[0].judged
+        scores = {row.name: other_score(row, metric, name) for row in audit.respondents}
         known = {who: score for who, score in scores.items() if score is not None}
         order = sorted(known, key=lambda who: known[who] if lower and not judged else -known[who])
         columns.append({who: place for place, who in enumerate(order, 1)})
@@ -102,9 +102,9 @@ def _broken(text: str) -> str:
     return text.replace(", ", "\n")
 
 
-def intervals(one: BenchmarkAudit, metric: str) -> str:
+def intervals(audit: BenchmarkAudit, metric: str) -> str:
     """The leaderboard drawn: every score with its interval."""
-    rows = [(short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None)) for r in in_order(one)]
+    rows = [(short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None)) for r in in_order(audit)]
     known = [(name, score, span) for name, score, span in rows if score is not None]
     if not known:
         return ""
@@ -121,12 +121,12 @@ def intervals(one: BenchmarkAudit, metric: str) -> str:
         return finish()
 
 
-def type_profile(one: BenchmarkAudit, metric: str) -> str:
+def type_profile(audit: BenchmarkAudit, metric: str) -> str:
     """Every type with the respondents' scores on it: how hard it is, and how far it spreads them."""
-    kinds = [kind for kind in one.coverage if any(row.by_type.get(kind) is not None for row in one.respondents)]
+    kinds = [kind for kind in audit.coverage if any(row.by_type.get(kind) is not None for row in audit.respondents)]
     if len(kinds) < 2:
         return ""
-    rows = [(kind, sorted(v for r in one.respondents if (v := r.by_type.get(kind)) is not None)) for kind in kinds]
+    rows = [(kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None)) for kind in kinds]
     rows.sort(key=lambda pair: -pair[1][len(pair[1]) // 2])
     with drawing(5.2, 0.8 + 0.3 * len(rows)) as (axes, finish):
         for i, (_, values) in enumerate(rows):
@@ -140,10 +140,10 @@ def type_profile(one: BenchmarkAudit, metric: str) -> str:
         return finish()
 
 
-def item_map(one: BenchmarkAudit, metric: str) -> tuple[str, int]:
+def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     """Difficulty against discrimination, items that share a place as one larger point; how many items it shows."""
-    found = find(one, "items.discrimination", metric)
-    points = found.detail.get("map") if found is not None else None
+    estimate = find(audit, "items.discrimination", metric)
+    points = estimate.detail.get("map") if estimate is not None else None
     if not isinstance(points, Mapping):
         return "", 0
     known = [
@@ -153,7 +153,7 @@ def item_map(one: BenchmarkAudit, metric: str) -> tuple[str, int]:
     ]  # fmt: skip
     if not known:
         return "", 0
-    named = _flagged(one, metric)
+    named = _flagged(audit, metric)
     # thousands of items, few places: a grid finer than the eye keeps the drawing small
     grid = Counter((int(p * 200), int(r * 100)) for name, p, r in known if name not in named)
     with drawing(5.6, 4.0) as (axes, finish):
@@ -173,19 +173,19 @@ def item_map(one: BenchmarkAudit, metric: str) -> tuple[str, int]:
         return finish(), len(known)
 
 
-def _flagged(one: BenchmarkAudit, metric: str) -> set[str]:
+def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
     names: set[str] = set()
     for statistic in ("label_errors", "negative_items", "misfit_items"):
-        found = find(one, f"items.{statistic}", metric)
-        if found is not None and found.value:
-            names |= {str(row.get("item")) for row in found.detail.get("candidates", ())}
-            names |= {str(name) for name in found.detail.get("items", ())}
+        estimate = find(audit, f"items.{statistic}", metric)
+        if estimate is not None and estimate.value:
+            names |= {str(row.get("item")) for row in estimate.detail.get("candidates", ())}
+            names |= {str(name) for name in estimate.detail.get("items", ())}
     return names
 
 
-def decision_curve(found: Estimate | None) -> str:
+def decision_curve(estimate: Estimate | None) -> str:
     """Reliability against the number of items: what a longer or shorter test would reach."""
-    rows = found.detail.get("curve") if found is not None else None
+    rows = estimate.detail.get("curve") if estimate is not None else None
     if not isinstance(rows, (list, tuple)):
         return ""
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -204,7 +204,7 @@ def decision_curve(found: Estimate | None) -> str:
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
         return ""
-    varied = str(found.detail.get("varied", "run")) if found is not None else "run"
+    varied = str(estimate.detail.get("varied", "run")) if estimate is not None else "run"
     names = {"phi": f"Phi, one {varied}", "g": f"G, one {varied}", "phi_of_3": f"Phi, three {varied}s"}
     with drawing(5.2, 3.4) as (axes, finish):
         axes.axhline(0.9, color=FAINT, linewidth=1, linestyle="--")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hqm.reports.names import FAMILIES, statistic_name
 from hqm.reports.score_tables import set_name
-from hqm.reports.tables import DASH, Table, Text, cell, estimate, find, interval, number, p_value, percent, short
+from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, interval, number, p_value, percent, short
 
 from hqm import FLAGS, INDICATORS, BenchmarkAudit, Cell, Estimate, Interval
 
@@ -31,21 +31,21 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
 """Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number), how to measure it."""
 
 
-def reliability(one: BenchmarkAudit) -> Table:
+def reliability(audit: BenchmarkAudit) -> Table:
     """Reliability by error source: a row a source, unadjusted beside adjusted, noise floor and common length."""
     rows: list[tuple[Text, ...]] = []
     absent: list[tuple[Text, ...]] = []
     for family, (name, plain, better, remedy) in SOURCES.items():
-        found = False
-        for metric in one.metrics:
-            for other in _others(one, family, metric):
-                row = _source(one, family, metric, other, plain, better)
+        measured = False
+        for metric in audit.metrics:
+            for other in _others(audit, family, metric):
+                row = _source(audit, family, metric, other, plain, better)
                 if row is not None:
-                    rows.append((Text(name, small=_told(other, family)), Text(metric), *row))
-                    found = True
-        if not found:
-            mine = (e.reason for e in one.estimates if e.indicator.startswith(f"{family}.") and e.reason)
-            reason = next(mine, remedy)
+                    rows.append((Text(name, small=_against(other, family)), Text(metric), *row))
+                    measured = True
+        if not measured:
+            reasons = (e.reason for e in audit.estimates if e.indicator.startswith(f"{family}.") and e.reason)
+            reason = next(reasons, remedy)
             absent.append(
                 (Text(name, small=f"not measured: {reason}"), *(Text(DASH, "not measured", True) for _ in range(7)))
             )
@@ -66,15 +66,17 @@ def reliability(one: BenchmarkAudit) -> Table:
     return Table("Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes)
 
 
-def _others(one: BenchmarkAudit, family: str, metric: str) -> list[str]:
+def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[str]:
     """The administrations that a family compares the reference with; the runs of one form come last, together."""
-    seen = dict.fromkeys(e.other for e in one.estimates if e.indicator.startswith(f"{family}.") and e.metric == metric)
+    seen = dict.fromkeys(
+        e.other for e in audit.estimates if e.indicator.startswith(f"{family}.") and e.metric == metric
+    )
     if family == "test_retest":
         return [next(iter(seen))] if seen else []
     return list(seen)
 
 
-def _told(other: str, family: str) -> str:
+def _against(other: str, family: str) -> str:
     if family == "generalizability" and other:
         return f"one run; crossed with {' & '.join(map(cell, other.split(' & ')))}"
     if not other or family in ("test_retest", "consistency"):
@@ -85,59 +87,61 @@ def _told(other: str, family: str) -> str:
         return ""
 
 
-def _pick(one: BenchmarkAudit, family: str, statistic: str, metric: str, other: str) -> Estimate | None:
+def _pick(audit: BenchmarkAudit, family: str, statistic: str, metric: str, other: str) -> Estimate | None:
     name = f"{family}.{statistic}"
-    mine = [e for e in one.estimates if (e.indicator, e.metric) == (name, metric)]
-    return next((e for e in mine if e.other == other), mine[0] if mine and family == "test_retest" else None)
+    candidates = [e for e in audit.estimates if (e.indicator, e.metric) == (name, metric)]
+    return next(
+        (e for e in candidates if e.other == other), candidates[0] if candidates and family == "test_retest" else None
+    )
 
 
 def _source(
-    one: BenchmarkAudit, family: str, metric: str, other: str, plain: str, better: Sequence[str]
+    audit: BenchmarkAudit, family: str, metric: str, other: str, plain: str, better: Sequence[str]
 ) -> tuple[Text, ...] | None:
-    first = _pick(one, family, plain, metric, other)
-    known = [e for name in better if (e := _pick(one, family, name, metric, other)) is not None]
+    first = _pick(audit, family, plain, metric, other)
+    known = [e for name in better if (e := _pick(audit, family, name, metric, other)) is not None]
     second = next((e for e in known if e.value is not None), known[0] if known else None)
     if (first is None or first.value is None) and (second is None or second.value is None):
         return None
-    floor = _pick(one, family, "noise_floor", metric, other)
-    length = _pick(one, family, "rho_g_1000", metric, other)
-    agreed = _pick(one, family, "icc_a1", metric, other)
+    floor = _pick(audit, family, "noise_floor", metric, other)
+    length = _pick(audit, family, "rho_g_1000", metric, other)
+    agreed = _pick(audit, family, "icc_a1", metric, other)
     spans = second if second is not None and second.value is not None else first
     return (
         named(first),
         named(second),
         Text(_spans(spans), small=" · ".join(x for x in [_status(first), _status(second)] if x)),
-        *(named(found, plain=True) for found in (floor, length, agreed)),
+        *(named(estimate, plain=True) for estimate in (floor, length, agreed)),
     )
 
 
-def named(found: Estimate | None, plain: bool = False) -> Text:
+def named(estimate: Estimate | None, plain: bool = False) -> Text:
     """An estimate with its statistic's name below."""
-    if found is None:
+    if estimate is None:
         return Text(DASH, "not measured", True)
-    shown = estimate(found)
-    if found.value is None:
+    shown = estimate_text(estimate)
+    if estimate.value is None:
         shown = replace(shown, text="no number", muted=True)
-    return replace(shown, small="" if plain else statistic_name(found.indicator.partition(".")[2]))
+    return replace(shown, small="" if plain else statistic_name(estimate.indicator.partition(".")[2]))
 
 
-def _status(found: Estimate | None) -> str:
-    if found is None or found.status == "ok":
+def _status(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.status == "ok":
         return ""
-    return f"{statistic_name(found.indicator.partition('.')[2])}: {found.reason}"
+    return f"{statistic_name(estimate.indicator.partition('.')[2])}: {estimate.reason}"
 
 
-def _spans(found: Estimate | None) -> str:
-    if found is None:
+def _spans(estimate: Estimate | None) -> str:
+    if estimate is None:
         return ""
     named_spans = (("these respondents", "fixed_models"), ("others like them", "model_population"), ("items", "items"))
-    spans = [f"{interval(found.interval(kind))} {name}" for name, kind in named_spans if found.interval(kind)]
+    spans = [f"{interval(estimate.interval(kind))} {name}" for name, kind in named_spans if estimate.interval(kind)]
     return "\n".join(spans)
 
 
-def components(found: Estimate) -> Table | None:
+def components(estimate: Estimate) -> Table | None:
     """The G study of one crossed design: which facet makes how much of the variance."""
-    rows = found.detail.get("components")
+    rows = estimate.detail.get("components")
     if not rows:
         return None
     table = []
@@ -153,14 +157,14 @@ def components(found: Estimate) -> Table | None:
     columns = ("Source", "Share of the variance", "Variance", "95% interval")
     notes = (
         "The respondents' share is what the benchmark is there to measure; the rest is error for one purpose or another.",
-        f"{cell(found.first)} and {' & '.join(map(cell, found.other.split(' & ')))}." if found.other else "",
+        f"{cell(estimate.first)} and {' & '.join(map(cell, estimate.other.split(' & ')))}." if estimate.other else "",
     )
-    caption = f"G study: where the variance of {found.metric} comes from{_design(found)}"
-    return Table(caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), found.signature)
+    caption = f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}"
+    return Table(caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), estimate.signature)
 
 
-def _design(found: Estimate) -> str:
-    return f" (respondents × items × {found.detail['varied']}s)" if found.detail.get("varied") else ""
+def _design(estimate: Estimate) -> str:
+    return f" (respondents × items × {estimate.detail['varied']}s)" if estimate.detail.get("varied") else ""
 
 
 def _facet(name: str) -> str:
@@ -172,23 +176,23 @@ def _facet(name: str) -> str:
     return name.replace(" x ", " × ").replace(":", " × ")
 
 
-def crossed(one: BenchmarkAudit) -> list[Estimate]:
+def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     """The crossed designs of the leading metric, one for each facet that was varied."""
-    metric = next(iter(one.metrics), "")
-    found: dict[tuple[str, str], Estimate] = {}
-    for e in one.estimates:
+    metric = next(iter(audit.metrics), "")
+    designs: dict[tuple[str, str], Estimate] = {}
+    for e in audit.estimates:
         if e.metric == metric and e.indicator in ("generalizability.g", "generalizability.phi") and e.value is not None:
-            found.setdefault((e.first, e.other), e)
-    return list(found.values())
+            designs.setdefault((e.first, e.other), e)
+    return list(designs.values())
 
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def decision(found: Estimate) -> Table | None:
+def decision(estimate: Estimate) -> Table | None:
     """The D-study: what it would take to be reliable enough."""
-    rows = found.detail.get("d_study")
+    rows = estimate.detail.get("d_study")
     if not rows:
         return None
     sizes = ("items", "runs", "forms", "judges", "answers", "cost")
@@ -203,40 +207,40 @@ def decision(found: Estimate) -> Table | None:
     heads = {"runs": "seeds", "answers": "answers a respondent"}
     columns = ("Phi wanted", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
     notes = ("The design with the fewest answers that reaches each Phi, by the shares of the G study.",)
-    caption = f"D-study: what you would need for .90{_design(found)}"
-    return Table(caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, found.signature)
+    caption = f"D-study: what you would need for .90{_design(estimate)}"
+    return Table(caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature)
 
 
 def _count(value: object) -> str:
-    found = _number(value)
-    return number(found) if found is None or found != int(found) else f"{int(found):,}"
+    count = _number(value)
+    return number(count) if count is None or count != int(count) else f"{int(count):,}"
 
 
-def family_table(one: BenchmarkAudit, families: Iterable[str], caption: str, note: str = "") -> Table:
+def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, note: str = "") -> Table:
     """The estimates of some families with their meaning in the name, both intervals, and the reason where there is none."""
     rows: list[tuple[Text, ...]] = []
     missing = []
-    told: set[str] = set()
+    explained: set[str] = set()
     for family in families:
-        mine = [e for e in one.estimates if e.indicator.startswith(f"{family}.")]
-        if not mine:
+        estimates = [e for e in audit.estimates if e.indicator.startswith(f"{family}.")]
+        if not estimates:
             missing.append(f"{FAMILIES.get(family, family)}: not measured; {SOURCES[family][3]}." if family in SOURCES else f"{FAMILIES.get(family, family)}: not measured in this audit.")  # fmt: skip
-        for found in mine:
-            if found.status == "not_applicable":
+        for estimate in estimates:
+            if estimate.status == "not_applicable":
                 continue
-            statistic = found.indicator.partition(".")[2]
-            judge = Cell.parse(found.other.partition(" & ")[0]).judge if found.other else ""
+            statistic = estimate.indicator.partition(".")[2]
+            judge = Cell.parse(estimate.other.partition(" & ")[0]).judge if estimate.other else ""
             name = statistic_name(statistic) + (f" ({judge})" if family == "criterion" else "")
-            reason = "" if found.status == "ok" else found.reason
-            flags = ", ".join(flag for flag in found.flags if flag in FLAGS)
-            meaning = INDICATORS.get(statistic, "") if statistic not in told else ""
-            told.add(statistic)
+            reason = "" if estimate.status == "ok" else estimate.reason
+            flags = ", ".join(flag for flag in estimate.flags if flag in FLAGS)
+            meaning = INDICATORS.get(statistic, "") if statistic not in explained else ""
+            explained.add(statistic)
             rows.append(
                 (
                     Text(name, small=meaning),
-                    Text(found.metric),
-                    estimate(found),
-                    Text(_spans(found)),
+                    Text(estimate.metric),
+                    estimate_text(estimate),
+                    Text(_spans(estimate)),
                     Text(flags, small=reason),
                 )
             )
@@ -244,9 +248,9 @@ def family_table(one: BenchmarkAudit, families: Iterable[str], caption: str, not
     return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(rows), (2,), notes)
 
 
-def flagged_items(one: BenchmarkAudit) -> Table:
+def flagged_items(audit: BenchmarkAudit) -> Table:
     """The items that something was found about, by name."""
-    metric = next(iter(one.metrics), "")
+    metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
         "label_errors": "Strong respondents fail it and weak ones pass: read its label",
@@ -256,23 +260,23 @@ def flagged_items(one: BenchmarkAudit) -> Table:
         "duplicate_items": "Stands there more than once",
     }
     for statistic, meaning in what.items():
-        found = find(one, f"items.{statistic}", metric)
-        if found is None:
+        estimate = find(audit, f"items.{statistic}", metric)
+        if estimate is None:
             rows.append((Text(statistic_name(statistic), small=meaning), Text("not measured", muted=True), Text("")))
-        elif found.value is None:
+        elif estimate.value is None:
             rows.append(
                 (
                     Text(statistic_name(statistic), small=meaning),
-                    Text("not measured", found.reason, True),
-                    Text(found.reason),
+                    Text("not measured", estimate.reason, True),
+                    Text(estimate.reason),
                 )
             )
         else:
             rows.append(
                 (
                     Text(statistic_name(statistic), small=meaning),
-                    estimate(found),
-                    Text(_names(found.detail, int(found.value))),
+                    estimate_text(estimate),
+                    Text(_names(estimate.detail, int(estimate.value))),
                 )
             )
     return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"By {metric}.",))
@@ -286,25 +290,25 @@ def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
     return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
 
 
-def blind(one: BenchmarkAudit) -> list[Table]:
+def blind(audit: BenchmarkAudit) -> list[Table]:
     """Blind solvability type by type, and the cues that give the label away."""
-    metric = next(iter(one.metrics), "")
+    metric = next(iter(audit.metrics), "")
     tables = []
-    found = find(one, "solvability.blind_accuracy", metric)
-    if found is not None and found.value is not None:
-        head = (Text("all items"), Text(f"{found.detail.get('items', found.n_items):,}"), estimate(found),
-                Text(number(_number(found.detail.get("baseline")))), Text(p_value(_number(found.detail.get("p")))))  # fmt: skip
+    estimate = find(audit, "solvability.blind_accuracy", metric)
+    if estimate is not None and estimate.value is not None:
+        head = (Text("all items"), Text(f"{estimate.detail.get('items', estimate.n_items):,}"), estimate_text(estimate),
+                Text(number(_number(estimate.detail.get("baseline")))), Text(p_value(_number(estimate.detail.get("p")))))  # fmt: skip
         rows: list[tuple[Text, ...]] = [head]
         rows += [
             (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
-            for r in found.detail.get("by_type", ())
+            for r in estimate.detail.get("by_type", ())
         ]  # fmt: skip
         notes = (
             "Baseline: always the most frequent label. The last column is the chance of such a gain if words told nothing.",
         )
         columns = ("Type", "Items", "Right by words alone", "Baseline", "p (all), q (types)")
-        tables.append(Table("Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, found.signature))
-    cues = find(one, "solvability.leakage_cues", metric)
+        tables.append(Table("Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature))
+    cues = find(audit, "solvability.leakage_cues", metric)
     if cues is not None and cues.value is not None:
         rows = [
             (Text(str(c.get("cue"))), *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")), Text("leaks" if c.get("leak") else "no"))
@@ -327,15 +331,15 @@ def _figure(row: Mapping[str, Any], key: str) -> Text:
     return Text(shown(_number(row.get(key))))
 
 
-def not_blind(one: BenchmarkAudit) -> str:
+def not_blind(audit: BenchmarkAudit) -> str:
     """Why blind solvability has no table; empty where it has."""
-    found = find(one, "solvability.blind_accuracy", next(iter(one.metrics), ""))
-    if found is None:
+    estimate = find(audit, "solvability.blind_accuracy", next(iter(audit.metrics), ""))
+    if estimate is None:
         return "Blind solvability was not measured: this audit holds no estimate of it."
-    return "" if found.value is not None else f"Blind solvability was not measured: {found.reason}."
+    return "" if estimate.value is not None else f"Blind solvability was not measured: {estimate.reason}."
 
 
-def tied(one: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
+def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
     """What this benchmark can and cannot separate."""
     if not sets:
         return None

@@ -22,11 +22,11 @@ _THEME = {
 }
 
 
-def facet_pairs(one: BenchmarkAudit) -> list[tuple[str, str]]:
+def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
     """What the reference administration is drawn against: facet, other administration."""
-    reference = Cell.parse(one.reference)
-    judged = one.respondents[0].judged if one.respondents else {}
-    pairs = [(reference.differing(Cell.parse(name)), name) for name in (*one.cells, *judged)]
+    reference = Cell.parse(audit.reference)
+    judged = audit.respondents[0].judged if audit.respondents else {}
+    pairs = [(reference.differing(Cell.parse(name)), name) for name in (*audit.cells, *judged)]
     return [(facets[0], name) for facets, name in pairs if len(facets) == 1]
 
 
@@ -35,17 +35,17 @@ def other_score(row: RespondentScores, metric: str, other: str) -> float | None:
     return row.judged[other] if other in row.judged else row.cells[other].get(metric)
 
 
-def scatter(one: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:
+def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:
     """First against other administration, one point a respondent, with the line of equality.
 
     Another judge's share of faithful answers need not have the metric's scale or direction: there the axes are free and no
     line is drawn.
     """
-    points = [(r.cells[one.reference].get(metric), other_score(r, metric, other)) for r in one.respondents]
+    points = [(r.cells[audit.reference].get(metric), other_score(r, metric, other)) for r in audit.respondents]
     known = [(x, y, name) for (x, y), name in zip(points, names, strict=True) if x is not None and y is not None]
     if not known:
         return ""
-    judged = other in one.respondents[0].judged
+    judged = other in audit.respondents[0].judged
     with drawing(4.6, 4.2) as (axes, finish):
         xs, ys, labels = zip(*known, strict=True)
         ends_x, ends_y = (ends(xs), ends(ys)) if judged else (ends([*xs, *ys]),) * 2

@@ -121,9 +121,9 @@ class Reader:
         (['noise floor'], [])
         """
         text = "\n".join(texts)
-        found = []
+        terms = []
         for term, (pattern, sentence) in TERMS.items():
             if term not in self._met and (place := re.search(pattern, text)):
                 self._met.add(term)
-                found.append((place.start(), term, sentence))
-        return [(term, sentence) for _, term, sentence in sorted(found)]
+                terms.append((place.start(), term, sentence))
+        return [(term, sentence) for _, term, sentence in sorted(terms)]

@@ -22,7 +22,7 @@ FACETS = {
     "form": "Another wording",
     "judge": "Another judge",
     "sight": "Without the picture",
-    "people": "People",
+    "human": "People",
 }
 """The facets as a reader knows them."""
 BRIEF = {
@@ -98,12 +98,12 @@ def render(audit: Audit) -> str:
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     reader = Reader()
     summary = tables.summary(audit)
-    points = [tuple(in_short(one)) for one in audit.audits]
-    first = [tuple(reader.meets(_words(mine))) for mine in points]
+    points = [tuple(in_short(benchmark)) for benchmark in audit.audits]
+    first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
-        _section(one, i, mine, terms, reader)
-        for i, (one, mine, terms) in enumerate(zip(audit.audits, points, first, strict=True), 1)
+        _section(benchmark, i, benchmark_points, terms, reader)
+        for i, (benchmark, benchmark_points, terms) in enumerate(zip(audit.audits, points, first, strict=True), 1)
     ]
     return environment.get_template("report.html").render(
         audit=audit,
@@ -127,21 +127,21 @@ def _words(points: Iterable[Point]) -> Iterable[str]:
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     """Every signature once: its place on the page, what it signs, and the line."""
-    found: dict[str, tuple[str, str, str]] = {}
-    for one in audits:
-        for e in one.estimates:
-            found.setdefault(
-                e.signature, (tables.anchor(e.signature), f"{one.benchmark} {e.indicator} {e.metric}", e.signature)
+    lines: dict[str, tuple[str, str, str]] = {}
+    for audit in audits:
+        for e in audit.estimates:
+            lines.setdefault(
+                e.signature, (tables.anchor(e.signature), f"{audit.benchmark} {e.indicator} {e.metric}", e.signature)
             )
-    return list(found.values())
+    return list(lines.values())
 
 
 def _section(
-    one: BenchmarkAudit, i: int, points: tuple[Point, ...], first: tuple[tuple[str, str], ...], reader: Reader
+    audit: BenchmarkAudit, i: int, points: tuple[Point, ...], first: tuple[tuple[str, str], ...], reader: Reader
 ) -> Section:
     groups = []
-    for n, (title, remarks, figures, found) in enumerate(_groups(one), 1):
-        kept = tuple(table for table in found if table is not None)
+    for n, (title, remarks, figures, candidates) in enumerate(_groups(audit), 1):
+        kept = tuple(table for table in candidates if table is not None)
         texts = [title, *remarks, *(f.caption for f in figures), *(text for table in kept for text in table.texts())]
         if kept or figures or remarks:
             groups.append(
@@ -155,43 +155,50 @@ def _section(
                     tuple(reader.meets(texts)),
                 )
             )
-    facets = dict.fromkeys(facet for example in one.examples for facet in example["facets"])
-    kinds = dict.fromkeys(str(example["type"]) for example in one.examples if example["type"])
-    people = dict.fromkeys(str(said["respondent"]) for example in one.examples for said in example["answers"])
+    facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
+    kinds = dict.fromkeys(str(example["type"]) for example in audit.examples if example["type"])
+    names = dict.fromkeys(str(said["respondent"]) for example in audit.examples for said in example["answers"])
     return Section(
-        audit=one,
+        audit=audit,
         anchor=f"b{i}",
         points=points,
         terms=first,
-        metrics=tuple((name, about["about"]) for name, about in one.metrics.items() if about.get("about")),
+        metrics=tuple((name, about["about"]) for name, about in audit.metrics.items() if about.get("about")),
         groups=tuple(groups),
-        examples=tuple(_example(one, example) for example in one.examples),
+        examples=tuple(_example(audit, example) for example in audit.examples),
         facets=tuple((facet, FACETS.get(facet, facet)) for facet in facets),
         types=tuple(kinds),
-        respondents=tuple((name, tables.short(name)) for name in people),
+        respondents=tuple((name, tables.short(name)) for name in names),
     )
 
 
 Parts = tuple[str, list[str], list[Figure], list[Table | None]]
 
 
-def _groups(one: BenchmarkAudit) -> Iterable[Parts]:
-    metric = next(iter(one.metrics))
-    yield "Reliability by source of error", [], [], [evidence.reliability(one), score_tables.warnings(one)]
-    board = drawings.intervals(one, metric)
+def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
+    metric = next(iter(audit.metrics))
+    yield "Reliability by source of error", [], [], [evidence.reliability(audit), score_tables.warnings(audit)]
+    board = drawings.intervals(audit, metric)
     shown = f"Leaderboard by {metric}; bars are 95% intervals over pictures."
     drawn = (
-        [Figure(board, shown, shown + " The table beside it has the numbers.", score_tables.made_of(one))]
+        [Figure(board, shown, shown + " The table beside it has the numbers.", score_tables.made_of(audit))]
         if board
         else []
     )
-    sets = score_tables.tied_sets(one)
-    tests = evidence.family_table(one, ["discriminability"], "How finely it separates")
-    yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(one), evidence.tied(one, sets), tests]
-    profile = drawings.type_profile(one, metric)
-    told = f"Profile of {metric} by type: hard types lie low."
+    sets = score_tables.tied_sets(audit)
+    tests = evidence.family_table(audit, ["discriminability"], "How finely it separates")
+    yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests]
+    profile = drawings.type_profile(audit, metric)
+    profile_caption = f"Profile of {metric} by type: hard types lie low."
     drawn = (
-        [Figure(profile, told, told + " The table of respondents by type has the numbers.", score_tables.made_of(one))]
+        [
+            Figure(
+                profile,
+                profile_caption,
+                profile_caption + " The table of respondents by type has the numbers.",
+                score_tables.made_of(audit),
+            )
+        ]
         if profile
         else []
     )
@@ -199,69 +206,71 @@ def _groups(one: BenchmarkAudit) -> Iterable[Parts]:
         "Types of hallucination",
         [],
         drawn,
-        [score_tables.coverage(one), score_tables.by_type(one), score_tables.added_value(one)],
+        [score_tables.coverage(audit), score_tables.by_type(audit), score_tables.added_value(audit)],
     )
-    yield "First against other administration", [], list(_figures(one)), []
-    bias = [score_tables.yes_ratios(one), score_tables.response_bias(one)]
-    if one.task in ("yes_no", "choice"):
+    yield "First against other administration", [], list(_figures(audit)), []
+    bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
+    if audit.task in ("yes_no", "choice"):
         lacking = (
             []
             if bias[1]
             else ["d′, c and acquiescence were not measured: they need a form whose right answers are turned round."]
         )
         yield "Response bias", lacking, [], bias
-    yield "Length of the answers", [], [], [score_tables.lengths(one)]
-    criterion = evidence.family_table(one, ["criterion"], "Scores against people and oracles")
-    yield "People", [], [], [score_tables.judged(one), criterion]
+    yield "Length of the answers", [], [], [score_tables.lengths(audit)]
+    criterion = evidence.family_table(audit, ["criterion"], "Scores against people and oracles")
+    yield "People", [], [], [score_tables.judged(audit), criterion]
     steady = evidence.family_table(
-        one, ["judge_consistency", "judge_agreement"], "The judge asked again, and another judge"
+        audit, ["judge_consistency", "judge_agreement"], "The judge asked again, and another judge"
     )
-    judged = any("judge=" in name and "judge=rule" not in name for name in one.cells)
+    judged = any("judge=" in name and "judge=rule" not in name for name in audit.cells)
     yield (
         "Judges",
         [] if judged else ["No model judges this benchmark: a rule scores it, and says the same every time."],
         [],
         [steady if judged else None],
     )
-    yield from _variance(one)
-    drawing, count = drawings.item_map(one, metric)
+    yield from _variance(audit)
+    drawing, count = drawings.item_map(audit, metric)
     caption = f"Item map: {count:,} items by difficulty and discrimination; a larger point is several items, a diamond a flagged one, named."
     drawn = (
-        [Figure(drawing, caption, caption + " The table below names the flagged items.", score_tables.made_of(one))]
+        [Figure(drawing, caption, caption + " The table below names the flagged items.", score_tables.made_of(audit))]
         if drawing
         else []
     )
-    yield "Items", [] if drawing else [_why_no_map(one, metric)], drawn, [evidence.flagged_items(one)]
-    without = evidence.not_blind(one)
-    yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(one))
-    yield "Unscored answers", [], [], [score_tables.states(one)]
-    yield "Forms and data", [], [], [score_tables.forms(one), score_tables.findings(one)]
-    yield "All estimates", [], [], [tables.indicators(one)]
+    yield "Items", [] if drawing else [_why_no_map(audit, metric)], drawn, [evidence.flagged_items(audit)]
+    without = evidence.not_blind(audit)
+    yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))
+    yield "Unscored answers", [], [], [score_tables.states(audit)]
+    yield "Forms and data", [], [], [score_tables.forms(audit), score_tables.findings(audit)]
+    yield "All estimates", [], [], [tables.indicators(audit)]
 
 
-def _why_no_map(one: BenchmarkAudit, metric: str) -> str:
-    found = tables.find(one, "items.discrimination", metric)
-    reason = found.reason if found is not None and found.reason else "this audit holds no estimate of it"
+def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
+    estimate = tables.find(audit, "items.discrimination", metric)
+    reason = estimate.reason if estimate is not None and estimate.reason else "this audit holds no estimate of it"
     return f"Difficulty and discrimination were not measured: {reason}."
 
 
-def _variance(one: BenchmarkAudit) -> Iterable[Parts]:
+def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
     title = "Where the variance comes from, and what you would need"
-    figures, found = [], []
-    for e in evidence.crossed(one):
-        found += [evidence.components(e), evidence.decision(e)]
+    figures, studies = [], []
+    for e in evidence.crossed(audit):
+        studies += [evidence.components(e), evidence.decision(e)]
         curve = drawings.decision_curve(e)
         if curve:
-            told = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
-            figures.append(Figure(curve, told, told + " The table of the D-study has the numbers.", e.signature))
-    foretold = tables.find(one, "expected.reliability", next(iter(one.metrics)))
-    curve = drawings.decision_curve(foretold)
-    if foretold is not None and curve:
-        told = "Reliability expected from the first token's probabilities, against the number of items."
-        figures.append(Figure(curve, told, told, foretold.signature))
-    inside = evidence.family_table(one, ["consistency"], "Internal consistency")
-    if not found:
-        absent = next((e.reason for e in one.estimates if e.indicator.startswith("generalizability.") and e.reason), "")
+            caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
+            figures.append(Figure(curve, caption, caption + " The table of the D-study has the numbers.", e.signature))
+    expected = tables.find(audit, "expected.reliability", next(iter(audit.metrics)))
+    curve = drawings.decision_curve(expected)
+    if expected is not None and curve:
+        caption = "Reliability expected from the first token's probabilities, against the number of items."
+        figures.append(Figure(curve, caption, caption, expected.signature))
+    inside = evidence.family_table(audit, ["consistency"], "Internal consistency")
+    if not studies:
+        absent = next(
+            (e.reason for e in audit.estimates if e.indicator.startswith("generalizability.") and e.reason), ""
+        )
         yield (
             title,
             [f"The G study and the D-study were not measured: {absent or 'they need a second seed, form or judge'}."],
@@ -269,53 +278,55 @@ def _variance(one: BenchmarkAudit) -> Iterable[Parts]:
             [inside],
         )
     else:
-        yield title, [], figures, [*found, inside]
+        yield title, [], figures, [*studies, inside]
 
 
-def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
-    names = [tables.short(row.name) for row in one.respondents]
-    pairs = facet_pairs(one)
-    for metric in list(one.metrics)[:_DRAWN]:
+def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
+    names = [tables.short(row.name) for row in audit.respondents]
+    pairs = facet_pairs(audit)
+    for metric in list(audit.metrics)[:_DRAWN]:
         for facet, other in pairs:
             measured = "share of faithful answers" if facet == "judge" else metric
-            x, y = f"{metric}, {tables.cell(one.reference)}", f"{measured}, {tables.cell(other)}"
-            svg = scatter(one, metric, other, x, y, names)
+            x, y = f"{metric}, {tables.cell(audit.reference)}", f"{measured}, {tables.cell(other)}"
+            svg = scatter(audit, metric, other, x, y, names)
             if not svg:
                 continue
-            told = "; ".join(
-                f"{name} {tables.number(row.cells[one.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
-                for name, row in zip(names, one.respondents, strict=True)
+            scores_in_words = "; ".join(
+                f"{name} {tables.number(row.cells[audit.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
+                for name, row in zip(names, audit.respondents, strict=True)
             )
-            signed = _signature(one, metric, other)
-            on_line = "" if other in one.respondents[0].judged else "; on the line nothing changed"
+            signed = _signature(audit, metric, other)
+            on_line = "" if other in audit.respondents[0].judged else "; on the line nothing changed"
             yield Figure(
                 svg,
                 f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}.",
-                f"{x} and {y}: {told}",
+                f"{x} and {y}: {scores_in_words}",
                 signed,
             )
-            if other in one.respondents[0].judged:
+            if other in audit.respondents[0].judged:
                 continue
             limits = next(
                 (
                     e
-                    for e in one.estimates
+                    for e in audit.estimates
                     if e.indicator.endswith(".limits_of_agreement") and (e.metric, e.other) == (metric, other)
                 ),
                 None,
             )
-            svg = drawings.bland_altman(one, metric, other, limits)
+            svg = drawings.bland_altman(audit, metric, other, limits)
             if svg:
-                yield Figure(svg, *_limits_told(FACETS[facet], metric, limits), signed)
+                yield Figure(svg, *_limits_caption(FACETS[facet], metric, limits), signed)
         others = [other for _, other in pairs]
-        svg = drawings.rank_flow(one, metric, others) if others else ""
+        svg = drawings.rank_flow(audit, metric, others) if others else ""
         if svg:
-            told = f"Rank flow of {metric}: places from {tables.cell(one.reference)} on; strong lines moved far."
+            scores_in_words = (
+                f"Rank flow of {metric}: places from {tables.cell(audit.reference)} on; strong lines moved far."
+            )
             yield Figure(
                 svg,
-                told,
-                told + " The scores stand in the drawings before it.",
-                score_tables.made_of(one, metric),
+                scores_in_words,
+                scores_in_words + " The scores stand in the drawings before it.",
+                score_tables.made_of(audit, metric),
                 wide=True,
             )
 
@@ -323,11 +334,11 @@ def _figures(one: BenchmarkAudit) -> Iterable[Figure]:
 def _varied(facet: str, other: str) -> str:
     judge = Cell.parse(other).judge
     if facet == "judge" and judge == "human":
-        return FACETS["people"]
+        return FACETS["human"]
     return "The oracle that knows the scenes" if facet == "judge" and judge == "oracle" else FACETS[facet]
 
 
-def _limits_told(facet: str, metric: str, limits: Any) -> tuple[str, str]:
+def _limits_caption(facet: str, metric: str, limits: Any) -> tuple[str, str]:
     caption = f"{facet}: differences in {metric} (Bland and Altman)."
     if limits is None or limits.value is None:
         reason = limits.reason if limits is not None else "no estimate"
@@ -337,12 +348,15 @@ def _limits_told(facet: str, metric: str, limits: Any) -> tuple[str, str]:
     return caption + shown, caption + shown
 
 
-def _signature(one: BenchmarkAudit, metric: str, other: str) -> str:
-    mine = [e for e in one.estimates if (e.metric, e.other) == (metric, other)]
-    return next((e.signature for e in mine if e.indicator.endswith(".pearson")), mine[0].signature if mine else "")
+def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
+    estimates = [e for e in audit.estimates if (e.metric, e.other) == (metric, other)]
+    return next(
+        (e.signature for e in estimates if e.indicator.endswith(".pearson")),
+        estimates[0].signature if estimates else "",
+    )
 
 
-def _example(one: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
+def _example(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
     """An example as the page shows it: names short, numbers as text."""
     rows = []
     for said in example["answers"]:
@@ -352,16 +366,16 @@ def _example(one: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, An
                 **said,
                 "who": tables.short(str(said["respondent"])),
                 "where": tables.cell(str(said["cell"])),
-                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in one.cells),
+                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in audit.cells),
                 "good": None if value is None else bool(value >= 0.5),
                 "label": Cell.parse(str(said["cell"])).judge
-                if not said["text"] and str(said["cell"]) not in one.cells
+                if not said["text"] and str(said["cell"]) not in audit.cells
                 else "",
             }
         )
     facets = [(name, FACETS.get(name, name), tables.percent(gap)) for name, gap in example["facets"].items()]
-    people = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
-    return {**example, "answers": rows, "facets": facets, "people": people, "cut": example["respondents"] - len(people)}
+    names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
+    return {**example, "answers": rows, "facets": facets, "shown": names, "cut": example["respondents"] - len(names)}
 
 
 def _verdict(value: float | None, state: str, label: bool = False) -> str:

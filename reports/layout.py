@@ -90,14 +90,14 @@ def _exact(value: float | None) -> float | None:
     return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
-def estimated(found: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)) -> Entry:
+def estimated(estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)) -> Entry:
     """An estimate's cell, with the first interval of those named that it has."""
-    if found is None:
+    if estimate is None:
         return measured(None)
-    spans = [found.interval(name) for name in over]
+    spans = [estimate.interval(name) for name in over]
     span = next((s for s in spans if s is not None), None)
     ends = (None, None) if span is None else (span.low, span.high)
-    return measured(found.value, *ends, digits=digits, signature=found.signature)
+    return measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
 
 
 def markdown(tables: Sequence[PaperTable]) -> str:
@@ -151,7 +151,7 @@ def _harmless(text: str) -> str:
 
 def as_json(tables: Sequence[PaperTable]) -> str:
     """Tables as JSON, nothing rounded."""
-    found: list[Mapping[str, Any]] = [
+    written: list[Mapping[str, Any]] = [
         {
             "name": table.name,
             "caption": table.caption,
@@ -167,7 +167,7 @@ def as_json(tables: Sequence[PaperTable]) -> str:
         }
         for table in tables
     ]  # fmt: skip
-    return json.dumps({"tables": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps({"tables": written}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:

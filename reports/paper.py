@@ -28,38 +28,38 @@ def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
     captioning benchmark), 4 (types covered), 5 (scores by type; one a benchmark with labels), the reliability table, and
     the judge asked again. The paper's column "Average" is left out: it averages coefficients of different error sources.
     """
-    every = [one for audit in audits for one in audit.audits]
-    found = [quality(every)]
-    for one in every:
-        found += [_yes_ratios(one)] if one.task == "yes_no" and one.truth_yes else []
-        found += [_lengths(one)] if one.task == "caption" else []
-    found.append(_types(every))
-    found += [table for one in every if (table := _by_type(one)) is not None]
-    found.append(reliability(every))
+    every = [benchmark for audit in audits for benchmark in audit.audits]
+    tables = [quality(every)]
+    for benchmark in every:
+        tables += [_yes_ratios(benchmark)] if benchmark.task == "yes_no" and benchmark.truth_yes else []
+        tables += [_lengths(benchmark)] if benchmark.task == "caption" else []
+    tables.append(_types(every))
+    tables += [table for benchmark in every if (table := _by_type(benchmark)) is not None]
+    tables.append(reliability(every))
     judged = _judge(every)
-    return (*found, judged) if judged is not None else tuple(found)
+    return (*tables, judged) if judged is not None else tuple(tables)
 
 
-def protocol(one: BenchmarkAudit) -> str:
+def protocol(audit: BenchmarkAudit) -> str:
     """What was administered, how it was asked and how it was scored."""
-    reference = Cell.parse(one.reference)
-    asked = {key: sorted({str(r.identity[key]) for r in one.respondents if r.identity.get(key) is not None})
+    reference = Cell.parse(audit.reference)
+    asked = {key: sorted({str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None})
              for key in ("temperature", "top_p", "max_tokens", "seed")}  # fmt: skip
     sampling = "".join(f", {key.replace('_', ' ')} {' and '.join(values)}" for key, values in asked.items() if values)
-    parts = [f"{one.title} {one.version}: {len(one.respondents)} models, {one.items:,} items"]
-    parts.append("administered as " + ", ".join(cell(name) for name in one.cells) + sampling)
-    parts.append(f"{one.scoring} scoring" + (f", answers read by {one.parser}" if one.parser else ""))
+    parts = [f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items:,} items"]
+    parts.append("administered as " + ", ".join(cell(name) for name in audit.cells) + sampling)
+    parts.append(f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""))
     if reference.judge != "rule":
         parts.append(f"judged by {reference.judge}")
     return "; ".join(parts)
 
 
-def _estimate(one: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
-    return next((e for e in one.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
+def _estimate(audit: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+    return next((e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
 
 
 def _captioned(title: str, audits: Iterable[BenchmarkAudit], *more: str) -> str:
-    return " ".join([f"{title}.", *(f"{protocol(one)}." for one in audits), *more])
+    return " ".join([f"{title}.", *(f"{protocol(audit)}." for audit in audits), *more])
 
 
 def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
@@ -73,26 +73,28 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     """Table 1: reliability with another seed and another wording, agreement with people, and types covered."""
     indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
     rows: list[list[Entry]] = []
-    for one in audits:
-        covered = sum(kind["items"] > 0 for kind in one.coverage.values())
-        for metric, about in one.metrics.items():
-            floor = _estimate(one, "test_retest.noise_floor", metric)
+    for audit in audits:
+        covered = sum(kind["items"] > 0 for kind in audit.coverage.values())
+        for metric, about in audit.metrics.items():
+            floor = _estimate(audit, "test_retest.noise_floor", metric)
             arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
             rows.append([
-                plain(one.title), plain(TASKS.get(one.task, one.task)), plain(metric + arrow), measured(one.items, digits=0),
-                measured(len(one.respondents), digits=0), *(estimated(_estimate(one, i, metric)) for i in indicators),
+                plain(audit.title), plain(TASKS.get(audit.task, audit.task)), plain(metric + arrow), measured(audit.items, digits=0),
+                measured(len(audit.respondents), digits=0), *(estimated(_estimate(audit, i, metric)) for i in indicators),
                 estimated(floor), measured(covered, digits=0),
             ])  # fmt: skip
-    found = _compared(audits)
-    if found is not None:
+    comparison = _compared(audits)
+    if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
-            _mark_measures(rows, place, indicator, found)
+            _mark_measures(rows, place, indicator, comparison)
     columns = (
         Column("Benchmark", "text"), Column("Task", "text"), Column("Metric", "text"), Column("Items"), Column("Models"),
         Column("Test-retest r", "interval", "Reliability"), Column("Parallel forms r", "interval", "Reliability"),
         Column("Criterion r", "interval", "Validity"), Column("Noise floor"), Column("Types"),
     )  # fmt: skip
-    tested = "at least ten shared models, paired resampling of models, Holm" if found else "no models shared: no marks"
+    tested = (
+        "at least ten shared models, paired resampling of models, Holm" if comparison else "no models shared: no marks"
+    )
     caption = _captioned("Quality of the benchmarks", audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).")
     notes = (
         "There is no column of averages: test-retest and parallel forms answer to different errors, and their mean answers to none.",
@@ -101,15 +103,15 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     return PaperTable("table1", caption, columns, tuple(map(tuple, rows)), notes)
 
 
-def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, found: Comparison) -> None:
+def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison) -> None:
     """Mark the best and second best coefficient of a column where the paired tests set them apart."""
-    labels = [m.label for m in found.measures]
+    labels = [m.label for m in comparison.measures]
     known = sorted(
         (i for i, row in enumerate(rows) if row[place].value is not None), key=lambda i: -(rows[i][place].value or 0)
     )
     p = {
         frozenset((d.one, d.other)): d.adjusted
-        for d in found.differences
+        for d in comparison.differences
         if (d.indicator, d.length) == (indicator, None)
     }
 
@@ -122,25 +124,25 @@ def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, found: C
             rows[known[1]][place] = replace(rows[known[1]][place], mark="second")
 
 
-def ranks(one: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
+def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
     """Respondent -> the best and worst rank that tests of the differences leave.
 
     From the audit's paired tests where it has them; else from the scores' intervals, which is the cautious side.
     """
-    tested = _estimate(one, "discriminability.separable_pairs", metric)
+    tested = _estimate(audit, "discriminability.separable_pairs", metric)
     if tested is not None and tested.detail.get("ranks"):
         return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
-    errors = _errors(one, metric)
-    return _ranked({r.name: r.scores.get(metric) for r in one.respondents}, errors, one.metrics[metric]["better"])
+    errors = _errors(audit, metric)
+    return _ranked({r.name: r.scores.get(metric) for r in audit.respondents}, errors, audit.metrics[metric]["better"])
 
 
-def _errors(one: BenchmarkAudit, metric: str) -> dict[str, float]:
-    found = {}
-    for row in one.respondents:
+def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
+    errors = {}
+    for row in audit.respondents:
         low, high = row.intervals.get(metric, (None, None))
         if low is not None and high is not None:
-            found[row.name] = (high - low) / (2 * _Z)
-    return found
+            errors[row.name] = (high - low) / (2 * _Z)
+    return errors
 
 
 def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], better: str) -> dict[str, tuple[int, int]]:
@@ -148,10 +150,10 @@ def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], bet
     # who has no interval could be anywhere, so that nobody's rank is sure
     if len(known) < 2 or len(known) < sum(score is not None for score in scores.values()) or better == "neither":
         return {}
-    found = independent_differences(
+    tested = independent_differences(
         list(known.values()), [errors[name] for name in known], higher_is_better=better != "lower"
     )
-    return dict(zip(known, found.rank_intervals, strict=True))
+    return dict(zip(known, tested.rank_intervals, strict=True))
 
 
 def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
@@ -161,31 +163,31 @@ def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
     return replace(entry, mark="second") if rank == (2, 2) and many > 2 else entry
 
 
-def _first_other_form(one: BenchmarkAudit) -> str | None:
-    reference = Cell.parse(one.reference)
-    return next((name for name in one.cells if reference.differing(Cell.parse(name)) == ("form",)), None)
+def _first_other_form(audit: BenchmarkAudit) -> str | None:
+    reference = Cell.parse(audit.reference)
+    return next((name for name in audit.cells if reference.differing(Cell.parse(name)) == ("form",)), None)
 
 
-def _score_column(one: BenchmarkAudit, metric: str) -> list[Entry]:
+def _score_column(audit: BenchmarkAudit, metric: str) -> list[Entry]:
     """Every respondent's score in the reference administration, with interval and mark."""
-    sure, many = ranks(one, metric), len(one.respondents)
+    sure, many = ranks(audit, metric), len(audit.respondents)
     return [
         _with_rank(measured(r.scores.get(metric), *r.intervals.get(metric, (None, None))), sure.get(r.name), many)
-        for r in one.respondents
+        for r in audit.respondents
     ]
 
 
-def _in_order(one: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> list[Tagged]:
+def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> list[Tagged]:
     """Rows best first; those without a score last."""
-    sign = 1 if one.metrics[metric]["better"] == "lower" else -1
-    scores = [r.scores.get(metric) for r in one.respondents]
+    sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
+    scores = [r.scores.get(metric) for r in audit.respondents]
     keyed = list(zip(scores, rows, strict=True))
     return [row for _, row in sorted(keyed, key=lambda pair: math.inf if pair[0] is None else sign * pair[0])]
 
 
-def _yes_ratios(one: BenchmarkAudit) -> PaperTable:
+def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
     """Table 2: does accuracy follow what is seen, or the habit of saying yes or no?"""
-    metric, other, reference = next(iter(one.metrics)), _first_other_form(one), one.reference
+    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
     forms = [(reference, "Original form"), *([(other, f"{cell(other).capitalize()} form")] if other else [])]
     columns = [Column("Model", "text")]
     truth = [plain("Ground truth")]
@@ -194,26 +196,26 @@ def _yes_ratios(one: BenchmarkAudit) -> PaperTable:
             Column(metric, "interval" if name == reference else "number", group),
             Column("yes", "number", group),
         ]
-        truth += [measured(None), measured(one.truth_yes.get(Cell.parse(name).form))]
+        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
     rows = []
-    for row, score in zip(one.respondents, _score_column(one, metric), strict=True):
+    for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
         entries = [plain(short(row.name)), score, measured(row.yes_ratio.get(reference))]
         if other:
             entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.yes_ratio.get(other))]
         rows.append(tuple(entries))
     caption = _captioned(
-        f"Yes bias on {one.title}", [one], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
+        f"Yes bias on {audit.title}", [audit], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
     )  # fmt: skip
     notes = ("A share of yes far above the ground truth is acquiescence, far below it the habit of saying no.",)
     return PaperTable(
-        f"table2-{one.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(one, metric, rows)), notes
+        f"table2-{audit.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(audit, metric, rows)), notes
     )
 
 
-def _lengths(one: BenchmarkAudit) -> PaperTable:
+def _lengths(audit: BenchmarkAudit) -> PaperTable:
     """Table 3: how far another instruction changes the captions' length, and the hallucination with it."""
-    metric, other, reference = next(iter(one.metrics)), _first_other_form(one), one.reference
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(one.metrics[metric]["better"], "")
+    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
     columns = [
         Column("Model", "text"),
         Column(metric + arrow, "interval", "Original"),
@@ -223,23 +225,24 @@ def _lengths(one: BenchmarkAudit) -> PaperTable:
         group = cell(other).capitalize()
         columns += [Column(metric + arrow, "number", group), Column("words", "number", group)]
     rows = []
-    for row, score in zip(one.respondents, _score_column(one, metric), strict=True):
+    for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
         entries = [plain(short(row.name)), score, measured(row.words.get(reference), digits=1)]
         if other:
             entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.words.get(other), digits=1)]
         rows.append(tuple(entries))
     caption = _captioned(
-        f"Caption length and hallucination under two instructions on {one.title}", [one],
+        f"Caption length and hallucination under two instructions on {audit.title}", [audit],
         "Words: mean length of a caption.", "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
     )  # fmt: skip
-    return PaperTable(f"table3-{one.benchmark}", caption, tuple(columns), tuple(_in_order(one, metric, rows)))
+    return PaperTable(f"table3-{audit.benchmark}", caption, tuple(columns), tuple(_in_order(audit, metric, rows)))
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     """Table 4: items by hallucination type, and whether the release labels them."""
     columns = (Column("Benchmark", "text"), *(Column(kind, "number") for kind in HALLUCINATION_TYPES))
     rows = tuple(
-        (plain(one.title), *(_items(one.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES)) for one in audits
+        (plain(audit.title), *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES))
+        for audit in audits
     )
     notes = (
         "Items known to be of each type. A dash: none. claimed: the benchmark says that it covers the type, but labels no item.",
@@ -254,31 +257,31 @@ def _items(kind: Mapping[str, object]) -> Entry:
     return plain("claimed") if kind.get("claimed") else measured(None)
 
 
-def _by_type(one: BenchmarkAudit) -> PaperTable | None:
+def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     """Table 5: the leaderboard by hallucination type."""
-    kinds = [kind for kind in one.coverage if any(r.by_type.get(kind) is not None for r in one.respondents)]
+    kinds = [kind for kind in audit.coverage if any(r.by_type.get(kind) is not None for r in audit.respondents)]
     if len(kinds) < 2:
         return None
-    metric = next(iter(one.metrics))
-    better, errors, many = one.metrics[metric]["better"], _errors(one, metric), len(one.respondents)
+    metric = next(iter(audit.metrics))
+    better, errors, many = audit.metrics[metric]["better"], _errors(audit, metric), len(audit.respondents)
     columns: list[list[Entry]] = []
     for kind in kinds:
         # a part of the items has a larger error than all of them
-        widen = math.sqrt(one.items / max(one.coverage[kind]["items"], 1))
-        scores = {r.name: r.by_type.get(kind) for r in one.respondents}
+        widen = math.sqrt(audit.items / max(audit.coverage[kind]["items"], 1))
+        scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
         sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
-        columns.append([_with_rank(measured(scores[r.name]), sure.get(r.name), many) for r in one.respondents])
-    columns.append(_score_column(one, metric))
-    rows = [(plain(short(r.name)), *entries) for r, *entries in zip(one.respondents, *columns, strict=True)]
+        columns.append([_with_rank(measured(scores[r.name]), sure.get(r.name), many) for r in audit.respondents])
+    columns.append(_score_column(audit, metric))
+    rows = [(plain(short(r.name)), *entries) for r, *entries in zip(audit.respondents, *columns, strict=True)]
     arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
     caption = _captioned(
-        f"{metric} by hallucination type on {one.title}", [one], "Overall interval: 95%, over pictures.",
+        f"{metric} by hallucination type on {audit.title}", [audit], "Overall interval: 95%, over pictures.",
         f"{_MARKS} (Holm; a type's error is that of the whole, widened by the root of its share of the items).",
     )  # fmt: skip
     return PaperTable(
-        f"table5-{one.benchmark}", caption, (*heads, Column("overall", "interval", metric + arrow)),
-        tuple(_in_order(one, metric, rows)),
+        f"table5-{audit.benchmark}", caption, (*heads, Column("overall", "interval", metric + arrow)),
+        tuple(_in_order(audit, metric, rows)),
     )  # fmt: skip
 
 
@@ -297,8 +300,8 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
     ]
     rows = tuple(
-        (plain(one.title), plain(metric), *(estimated(_estimate(one, i, metric)) for _, i in wanted))
-        for one, metric in chain.from_iterable(((one, metric) for metric in one.metrics) for one in audits)
+        (plain(audit.title), plain(metric), *(estimated(_estimate(audit, i, metric)) for _, i in wanted))
+        for audit, metric in chain.from_iterable(((audit, metric) for metric in audit.metrics) for audit in audits)
     )
     caption = _captioned(
         "Reliability of the benchmarks", audits,
@@ -324,17 +327,17 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
         ("flips", "judge_consistency.flip_rate"), ("share of the noise", "judge_consistency.judge_share"),
     )  # fmt: skip
     rows = []
-    for one in audits:
-        for metric in one.metrics:
-            found = [_estimate(one, indicator, metric) for _, indicator in wanted]
-            if any(e is not None for e in found):
-                judge = Cell.parse(one.reference).judge
-                rows.append((plain(one.title), plain(metric), plain(judge), *map(estimated, found)))
+    for audit in audits:
+        for metric in audit.metrics:
+            estimates = [_estimate(audit, indicator, metric) for _, indicator in wanted]
+            if any(e is not None for e in estimates):
+                judge = Cell.parse(audit.reference).judge
+                rows.append((plain(audit.title), plain(metric), plain(judge), *map(estimated, estimates)))
     if not rows:
         return None
     columns = (Column("Benchmark", "text"), Column("Metric", "text"), Column("Judge", "text"),
                *(Column(title, "interval") for title, _ in wanted))  # fmt: skip
-    judged = [one for one in audits if any(e.indicator.startswith("judge_consistency.") for e in one.estimates)]
+    judged = [audit for audit in audits if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)]
     caption = _captioned("The judge asked again about the same answers", judged, "Intervals: 95%, over models.")
     return _without_empty(PaperTable("judge", caption, columns, tuple(rows)))
 

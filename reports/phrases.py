@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hqm.reports.tables import Text, digits, estimate, interval, number
+from hqm.reports.tables import Text, digits, estimate_text, interval, number
 
 from hqm import Estimate
 
@@ -18,25 +18,25 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
     >>> [part.text for part in say("It has {n} items.", n=1200)]
     ['It has ', '1,200', ' items.']
     """
-    found = []
+    sentence = []
     for i, piece in enumerate(re.split(r"\{(\w+)\}", template)):
         if i % 2 == 0:
             if piece:
-                found.append(Text(piece))
+                sentence.append(Text(piece))
             continue
         part = parts[piece]
         if isinstance(part, Estimate):
-            found.append(estimate(part))
+            sentence.append(estimate_text(part))
         elif isinstance(part, Text):
-            found.append(part)
+            sentence.append(part)
         elif isinstance(part, int):
-            found.append(Text(f"{part:,}"))
+            sentence.append(Text(f"{part:,}"))
         else:
-            found.append(Text(part if isinstance(part, str) else number(part)))
-    return tuple(found)
+            sentence.append(Text(part if isinstance(part, str) else number(part)))
+    return tuple(sentence)
 
 
-def spans(found: Estimate) -> Text:
+def spans(estimate: Estimate) -> Text:
     """Both intervals in words, in parentheses and quiet; empty where there is none.
 
     >>> from hqm import Interval
@@ -48,8 +48,12 @@ def spans(found: Estimate) -> Text:
         ("for others like them", "model_population"),
         ("over items", "items"),
     )
-    told = [f"{interval(found.interval(kind), digits(found))} {name}" for name, kind in named if found.interval(kind)]
-    return Text(f" (95% interval {', '.join(told)})" if told else "", muted=True)
+    named_spans = [
+        f"{interval(estimate.interval(kind), digits(estimate))} {name}"
+        for name, kind in named
+        if estimate.interval(kind)
+    ]
+    return Text(f" (95% interval {', '.join(named_spans)})" if named_spans else "", muted=True)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
     """
     if name not in FIGURES:
         raise UsageError(f"there is no figure {name!r}", remedy=f"The figures are {', '.join(FIGURES)}.")
-    every = [one for audit in audits for one in audit.audits]
+    every = [benchmark for audit in audits for benchmark in audit.audits]
     return _file(lambda figure: FIGURES[name](figure, every), kind)
 
 
@@ -87,16 +87,16 @@ def _panels(figure: Figure, count: int, width: float, height: float, *, across: 
 
 def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
     def paint(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
-        shown = [(one, other) for one in every for f, other in facet_pairs(one) if f == facet]
+        shown = [(audit, other) for audit in every for f, other in facet_pairs(audit) if f == facet]
         if not shown:
             raise DesignError(
                 f"no audit has administrations that differ in the {facet}", remedy="Administer one, then audit."
             )
-        for axes, (one, other) in zip(_panels(figure, len(shown), 2.6, 2.6), shown, strict=True):
-            metric = next(iter(one.metrics))
+        for axes, (audit, other) in zip(_panels(figure, len(shown), 2.6, 2.6), shown, strict=True):
+            metric = next(iter(audit.metrics))
             pairs = [
-                (r.cells[one.reference].get(metric), other_score(r, metric, other), short(r.name))
-                for r in one.respondents
+                (r.cells[audit.reference].get(metric), other_score(r, metric, other), short(r.name))
+                for r in audit.respondents
             ]
             points = [(x, y, name) for x, y, name in pairs if x is not None and y is not None]
             ends = [v for x, y, _ in points for v in (x, y)]
@@ -106,7 +106,9 @@ def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
                 axes.plot(x, y, "o", color=_ACCENT, markersize=4, zorder=2)
                 axes.annotate(_shown(name), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=5)
             axes.set(
-                title=_shown(one.title), xlabel=_shown(f"{metric}, {cell(one.reference)}"), ylabel=_shown(cell(other))
+                title=_shown(audit.title),
+                xlabel=_shown(f"{metric}, {cell(audit.reference)}"),
+                ylabel=_shown(cell(other)),
             )
 
     return paint
@@ -114,16 +116,16 @@ def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
 
 def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
     """Scores with their intervals over pictures, best on top."""
-    shown = [one for one in every if one.respondents]
+    shown = [audit for audit in every if audit.respondents]
     if not shown:
         raise DesignError("no audit has a respondent")
-    most = max(len(one.respondents) for one in shown)
-    for axes, one in zip(_panels(figure, len(shown), 3.4, 0.6 + 0.19 * most), shown, strict=True):
-        metric = next(iter(one.metrics))
-        sign = 1 if one.metrics[metric]["better"] == "lower" else -1
+    most = max(len(audit.respondents) for audit in shown)
+    for axes, audit in zip(_panels(figure, len(shown), 3.4, 0.6 + 0.19 * most), shown, strict=True):
+        metric = next(iter(audit.metrics))
+        sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
         rows = [
             (s, r.intervals.get(metric), short(r.name))
-            for r in one.respondents
+            for r in audit.respondents
             if (s := r.scores.get(metric)) is not None
         ]
         rows.sort(key=lambda row: -sign * row[0])
@@ -132,7 +134,7 @@ def _leaderboard(figure: Figure, every: Sequence[BenchmarkAudit]) -> None:
                 axes.plot([span[0], span[1]], [y, y], color=_FAINT, linewidth=1)
             axes.plot(score, y, "o", color=_ACCENT, markersize=3.5)
         axes.set_yticks(range(len(rows)), [_shown(name) for _, _, name in rows])
-        axes.set(title=_shown(one.title), xlabel=_shown(metric))
+        axes.set(title=_shown(audit.title), xlabel=_shown(metric))
 
 
 FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
@@ -149,7 +151,7 @@ def _shown(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def indicators_drawn(found: Comparison, names: Mapping[str, str]) -> str:
+def indicators_drawn(comparison: Comparison, names: Mapping[str, str]) -> str:
     """Every compared indicator with its interval, as SVG in the page's own colours.
 
     Parameters
@@ -157,23 +159,23 @@ def indicators_drawn(found: Comparison, names: Mapping[str, str]) -> str:
     names
         Indicator -> what it is called.
     """
-    labels = [m.label for m in found.measures]
+    labels = [m.label for m in comparison.measures]
 
     def paint(figure: Figure) -> None:
-        panels = _panels(figure, len(found.indicators), 3.0, 0.7 + 0.22 * len(labels))
-        for place, (axes, (indicator, by)) in enumerate(zip(panels, found.indicators.items(), strict=True)):
+        panels = _panels(figure, len(comparison.indicators), 3.0, 0.7 + 0.22 * len(labels))
+        for place, (axes, (indicator, by)) in enumerate(zip(panels, comparison.indicators.items(), strict=True)):
             for y, label in enumerate(reversed(labels)):
-                one = by.get(label)
-                if one is None or not math.isfinite(one.value):
+                estimate = by.get(label)
+                if estimate is None or not math.isfinite(estimate.value):
                     continue
-                if math.isfinite(one.low):
-                    axes.plot([one.low, one.high], [y, y], color=_FAINT, linewidth=1)
-                axes.plot(one.value, y, "o", color=_ACCENT, markersize=4)
+                if math.isfinite(estimate.low):
+                    axes.plot([estimate.low, estimate.high], [y, y], color=_FAINT, linewidth=1)
+                axes.plot(estimate.value, y, "o", color=_ACCENT, markersize=4)
             first = place % 3 == 0
             axes.set_yticks(range(len(labels)), [_shown(label) if first else "" for label in reversed(labels)])
             axes.set(title=_shown(names.get(indicator, indicator)), ylim=(-0.6, len(labels) - 0.4))
 
-    if not found.indicators:
+    if not comparison.indicators:
         return ""
     return _themed(_file(paint, "svg").decode("utf-8"))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports.names import FAMILIES, statistic_name
-from hqm.reports.tables import DASH, Table, Text, cell, estimate, find, interval, number, percent, short
+from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, interval, number, percent, short
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores
 
@@ -16,27 +16,32 @@ STEPS = 7
 """Colours of a heat map."""
 
 
-def made_of(one: BenchmarkAudit, metric: str = "") -> str:
+def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
     """What the scores of the reference administration were made of: the signature that its estimates share."""
-    metric = metric or next(iter(one.metrics), "")
-    for found in one.estimates:
-        if found.metric == metric and found.first == one.reference and not found.other and found.signature:
-            parts = [p for p in found.signature.split("|") if not p.startswith(("statistic:", "interval:"))]
+    metric = metric or next(iter(audit.metrics), "")
+    for estimate in audit.estimates:
+        if (
+            estimate.metric == metric
+            and estimate.first == audit.reference
+            and not estimate.other
+            and estimate.signature
+        ):
+            parts = [p for p in estimate.signature.split("|") if not p.startswith(("statistic:", "interval:"))]
             return "|".join(parts)
-    return f"benchmark:{one.benchmark}@{one.version}|metric:{metric}|{one.reference}"
+    return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
-def tied_sets(one: BenchmarkAudit) -> list[list[str]]:
+def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
     """Sets of respondents that the benchmark cannot tell apart, the best first; empty where that was not estimated."""
-    found = find(one, "discriminability.separable_pairs", next(iter(one.metrics), ""))
-    sets = found.detail.get("tied_sets") if found is not None else None
+    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
+    sets = estimate.detail.get("tied_sets") if estimate is not None else None
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
 
 
-def ranks(one: BenchmarkAudit) -> Mapping[str, Any]:
+def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
     """Respondent -> [best, worst] place that the data allow."""
-    found = find(one, "discriminability.separable_pairs", next(iter(one.metrics), ""))
-    places = found.detail.get("ranks") if found is not None else None
+    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
+    places = estimate.detail.get("ranks") if estimate is not None else None
     return places if isinstance(places, Mapping) else {}
 
 
@@ -49,25 +54,25 @@ def set_name(i: int) -> str:
     return chr(ord("A") + i % 26) + (str(i // 26 + 1) if i >= 26 else "")
 
 
-def in_order(one: BenchmarkAudit) -> list[RespondentScores]:
+def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
     """The respondents by the first audited metric, best first."""
-    first = next(iter(one.metrics))
-    lower = one.metrics[first]["better"] == "lower"
+    first = next(iter(audit.metrics))
+    lower = audit.metrics[first]["better"] == "lower"
 
     def key(row: RespondentScores) -> float:
         score = row.scores.get(first)
         return math.inf if score is None else score if lower else -score
 
-    return sorted(one.respondents, key=key)
+    return sorted(audit.respondents, key=key)
 
 
-def leaderboard(one: BenchmarkAudit) -> Table:
+def leaderboard(audit: BenchmarkAudit) -> Table:
     """Respondents by the first audited metric, best first, with intervals over pictures and places that chance allows."""
-    first = next(iter(one.metrics))
+    first = next(iter(audit.metrics))
     columns = ["Respondent"]
-    for metric in one.metrics:
+    for metric in audit.metrics:
         columns += [metric, "95% interval"]
-    sets, places = tied_sets(one), ranks(one)
+    sets, places = tied_sets(audit), ranks(audit)
     tied: dict[str, list[str]] = {}
     for i, group in enumerate(group for group in sets if len(group) > 1):
         for name in group:
@@ -77,13 +82,13 @@ def leaderboard(one: BenchmarkAudit) -> Table:
     if sets:
         columns.append("Tied set")
     others = [
-        name for name in (one.respondents[0].scores if one.respondents else ()) if name not in one.metrics and "." not in name
+        name for name in (audit.respondents[0].scores if audit.respondents else ()) if name not in audit.metrics and "." not in name
     ]  # fmt: skip
     columns += others
     rows = []
-    for row in in_order(one):
+    for row in in_order(audit):
         cells = [Text(short(row.name), row.name)]
-        for metric in one.metrics:
+        for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
             shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
             cells += [Text(number(row.scores.get(metric))), Text(shown)]
@@ -92,16 +97,16 @@ def leaderboard(one: BenchmarkAudit) -> Table:
         if sets:
             cells.append(Text(", ".join(tied.get(row.name, [])) or "alone"))
         rows.append((*cells, *(Text(number(row.scores.get(name))) for name in others)))
-    better = one.metrics[first]["better"]
+    better = audit.metrics[first]["better"]
     notes = [
-        f"Sorted by {first} ({better} is better), {cell(one.reference)}. Intervals: each picture with its questions left out once.",
+        f"Sorted by {first} ({better} is better), {cell(audit.reference)}. Intervals: each picture with its questions left out once.",
     ]
     if sets:
         notes.append("Respondents that share a letter are a tied set: their difference is not more than chance.")
     else:
         notes.append("Which respondents are tied was not measured: this audit holds no comparison of pairs.")
     right = tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",))
-    return Table("Leaderboard", tuple(columns), tuple(rows), right, tuple(notes), made_of(one))
+    return Table("Leaderboard", tuple(columns), tuple(rows), right, tuple(notes), made_of(audit))
 
 
 def place(bounds: Any) -> str:
@@ -116,20 +121,20 @@ def place(bounds: Any) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def by_type(one: BenchmarkAudit) -> Table | None:
+def by_type(audit: BenchmarkAudit) -> Table | None:
     """Respondents by hallucination type, coloured from worst to best; None where nothing is labelled."""
-    types = [kind for kind in one.coverage if any(kind in row.by_type for row in one.respondents)]
+    types = [kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)]
     if not types:
         return None
-    values = [v for row in one.respondents for kind in types if (v := row.by_type.get(kind)) is not None]
-    first = next(iter(one.metrics))
-    step = _heat(values, one.metrics[first]["better"] == "lower")
+    values = [v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None]
+    first = next(iter(audit.metrics))
+    step = _heat(values, audit.metrics[first]["better"] == "lower")
     rows = []
-    for row in in_order(one):
+    for row in in_order(audit):
         cells = [Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind))) for kind in types]
         rows.append((Text(short(row.name), row.name), *cells))
-    notes = (f"{first} in {cell(one.reference)}. Darker is better; the colours run from the worst to the best cell.",)
-    return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(one))  # fmt: skip
+    notes = (f"{first} in {cell(audit.reference)}. Darker is better; the colours run from the worst to the best cell.",)
+    return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(audit))  # fmt: skip
 
 
 def _heat(values: Sequence[float], lower: bool) -> Any:
@@ -144,26 +149,26 @@ def _heat(values: Sequence[float], lower: bool) -> Any:
     return step
 
 
-def yes_ratios(one: BenchmarkAudit) -> Table | None:
+def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     """The share of answers yes beside the share of questions whose right answer is yes, form by form."""
-    if not one.truth_yes:
+    if not audit.truth_yes:
         return None
-    cells = [name for name in one.cells if any(name in row.yes_ratio for row in one.respondents)]
+    cells = [name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)]
     truth = (
         Text("the right answers", muted=True),
-        *(Text(number(one.truth_yes.get(Cell.parse(c).form))) for c in cells),
+        *(Text(number(audit.truth_yes.get(Cell.parse(c).form))) for c in cells),
     )
     rows = [truth]
-    rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in in_order(one)]
+    rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in in_order(audit)]
     notes = ("Far above the right answers: acquiescence, the habit of saying yes. Far below: the habit of saying no.",)
     return Table(
-        "Share of answers yes", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(one)
+        "Share of answers yes", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(audit)
     )  # fmt: skip
 
 
-def response_bias(one: BenchmarkAudit) -> Table | None:
+def response_bias(audit: BenchmarkAudit) -> Table | None:
     """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
-    metric = next(iter(one.metrics), "")
+    metric = next(iter(audit.metrics), "")
     wanted = {
         "parallel_forms.d_prime_shift": "d′",
         "parallel_forms.criterion_shift": "c",
@@ -174,8 +179,8 @@ def response_bias(one: BenchmarkAudit) -> Table | None:
     columns: list[str] = []
     by: list[tuple[Mapping[str, Any], Any]] = []
     for indicator, name in wanted.items():
-        found = find(one, indicator, metric)
-        rows = found.detail.get("by_respondent") if found is not None else None
+        estimate = find(audit, indicator, metric)
+        rows = estimate.detail.get("by_respondent") if estimate is not None else None
         if not isinstance(rows, Mapping) or not rows:
             continue
         sample = next(iter(rows.values()))
@@ -191,7 +196,7 @@ def response_bias(one: BenchmarkAudit) -> Table | None:
     if not columns:
         return None
     table = []
-    for row in in_order(one):
+    for row in in_order(audit):
         cells = [Text(number(_of(rows.get(row.name), key))) for rows, key in by]
         table.append((Text(short(row.name), row.name), *cells))
     notes = (
@@ -200,42 +205,42 @@ def response_bias(one: BenchmarkAudit) -> Table | None:
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording; other: the parallel one.",)
-    return Table("Response bias", ("Respondent", *columns), tuple(table), tuple(range(1, len(columns) + 1)), notes, made_of(one))  # fmt: skip
+    return Table("Response bias", ("Respondent", *columns), tuple(table), tuple(range(1, len(columns) + 1)), notes, made_of(audit))  # fmt: skip
 
 
 def _of(value: Any, key: Any) -> float | None:
     if key is None or value is None:
         return value if isinstance(value, (int, float)) else None
     try:
-        found = value[key]
+        figure = value[key]
     except (KeyError, IndexError, TypeError):
         return None
-    return found if isinstance(found, (int, float)) else None
+    return figure if isinstance(figure, (int, float)) else None
 
 
-def lengths(one: BenchmarkAudit) -> Table:
+def lengths(audit: BenchmarkAudit) -> Table:
     """The mean length of the answers in words, administration by administration, with the score's elasticity below."""
     rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in one.cells)) for r in in_order(one)
+        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells)) for r in in_order(audit)
     )
-    columns = ("Respondent", *map(cell, one.cells))
+    columns = ("Respondent", *map(cell, audit.cells))
     notes = []
-    for found in one.estimates:
-        if found.indicator.endswith(".length_elasticity"):
-            spread = interval(found.interval("model_population"))
-            said = number(found.value) if found.value is not None else f"not measured: {found.reason}"
-            notes.append(f"Elasticity of {found.metric} ({cell(found.other)}): {said} {spread}".rstrip() + ".")
+    for estimate in audit.estimates:
+        if estimate.indicator.endswith(".length_elasticity"):
+            spread = interval(estimate.interval("model_population"))
+            said = number(estimate.value) if estimate.value is not None else f"not measured: {estimate.reason}"
+            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said} {spread}".rstrip() + ".")
     return Table(
-        "Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(one)
+        "Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
     )
 
 
-def coverage(one: BenchmarkAudit) -> Table:
+def coverage(audit: BenchmarkAudit) -> Table:
     """The eight types with items, pictures, distinct wordings, and what is missing for a score of their own."""
-    index = find(one, "types.index", next(iter(one.metrics), ""))
+    index = find(audit, "types.index", next(iter(audit.metrics), ""))
     known = {str(row.get("type")): row for row in (index.detail.get("types", ()) if index is not None else ())}
     rows = []
-    for kind, row in one.coverage.items():
+    for kind, row in audit.coverage.items():
         more = known.get(kind, {})
         lacking = more.get("missing_items")
         rows.append(
@@ -253,14 +258,14 @@ def coverage(one: BenchmarkAudit) -> Table:
         "is .03 or less; the last column says how many items that would still take.",
     )
     columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items lacking")
-    return Table("Coverage of hallucination types", columns, tuple(rows), (2, 3, 4, 5, 6), notes, made_of(one))
+    return Table("Coverage of hallucination types", columns, tuple(rows), (2, 3, 4, 5, 6), notes, made_of(audit))
 
 
-def added_value(one: BenchmarkAudit) -> Table | None:
+def added_value(audit: BenchmarkAudit) -> Table | None:
     """Whether a type's own score says more of it than the total does."""
-    found = find(one, "types.added_value", next(iter(one.metrics), ""))
-    kinds = found.detail.get("types") if found is not None else None
-    if found is None or not kinds:
+    estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
+    kinds = estimate.detail.get("types") if estimate is not None else None
+    if estimate is None or not kinds:
         return None
     rows = []
     for row in kinds:
@@ -270,16 +275,16 @@ def added_value(one: BenchmarkAudit) -> Table | None:
         rows.append((Text(str(row.get("type"))), Text(str(row.get("items"))), *shown, Text(said, muted=not known)))
     columns = ("Type", "Items", "Foretold by its own score", "Foretold by the total", "Own score worth reporting")
     notes = ("How much of the type's true score its own items foretell, and how much the total does (Haberman).",)
-    return Table("Is a type's own score worth reporting?", columns, tuple(rows), (1, 2, 3), notes, found.signature)
+    return Table("Is a type's own score worth reporting?", columns, tuple(rows), (1, 2, 3), notes, estimate.signature)
 
 
-def states(one: BenchmarkAudit) -> Table:
+def states(audit: BenchmarkAudit) -> Table:
     """How the answers came out, counted apart."""
-    seen = [state for state in STATES if any(row.states[c][state] for row in one.respondents for c in one.cells)]
+    seen = [state for state in STATES if any(row.states[c][state] for row in audit.respondents for c in audit.cells)]
     shown = [state for state in STATES if state in seen or state != "missing"]
     rows: list[tuple[Text, ...]] = []
-    for row in in_order(one):
-        for name in one.cells:
+    for row in in_order(audit):
+        for name in audit.cells:
             counts = (Text(f"{row.states[name][state]:,}", muted=not row.states[name][state]) for state in shown)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *counts))
     notes = (
@@ -287,10 +292,12 @@ def states(one: BenchmarkAudit) -> Table:
         "scored if it could be read. error: no answer came back; never scored.",
     )
     columns = ("Respondent", "Administration", *shown)
-    return Table("How the answers came out", columns, tuple(rows), tuple(range(2, len(shown) + 2)), notes, made_of(one))
+    return Table(
+        "How the answers came out", columns, tuple(rows), tuple(range(2, len(shown) + 2)), notes, made_of(audit)
+    )
 
 
-def forms(one: BenchmarkAudit) -> Table:
+def forms(audit: BenchmarkAudit) -> Table:
     """The forms, and the rules that made them."""
     rows = [
         (
@@ -300,27 +307,27 @@ def forms(one: BenchmarkAudit) -> Table:
             Text(", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())),
             Text(row["digest"]),
         )
-        for name, row in one.forms.items()
+        for name, row in audit.forms.items()
     ]
     return Table("Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2))
 
 
-def findings(one: BenchmarkAudit) -> Table | None:
+def findings(audit: BenchmarkAudit) -> Table | None:
     """What was found in the data."""
-    rows = [(Text(f["name"]), Text(f["sentence"]), Text("\n".join(f["examples"]))) for f in one.findings]
+    rows = [(Text(f["name"]), Text(f["sentence"]), Text("\n".join(f["examples"]))) for f in audit.findings]
     return Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
 
 
-def judged(one: BenchmarkAudit) -> Table | None:
+def judged(audit: BenchmarkAudit) -> Table | None:
     """Every respondent as each judge beside the rule saw it, with what the benchmark's verdicts get wrong of it."""
-    if not one.respondents:
+    if not audit.respondents:
         return None
-    cells = list(one.respondents[0].judged)
-    metric = next(iter(one.metrics), "")
+    cells = list(audit.respondents[0].judged)
+    metric = next(iter(audit.metrics), "")
     extra = {}
     for statistic in ("prediction_powered", "rogan_gladen", "sensitivity", "specificity"):
-        found = find(one, f"criterion.{statistic}", metric)
-        rows = found.detail.get("by_respondent") if found is not None else None
+        estimate = find(audit, f"criterion.{statistic}", metric)
+        rows = estimate.detail.get("by_respondent") if estimate is not None else None
         if isinstance(rows, Mapping) and rows:
             extra[statistic] = rows
     if not cells and not extra:
@@ -330,12 +337,12 @@ def judged(one: BenchmarkAudit) -> Table | None:
         "rogan_gladen": "corrected for the scorer's errors (Rogan and Gladen)",
     }
     table = []
-    for row in in_order(one):
+    for row in in_order(audit):
         shares = [Text(number(row.judged.get(c))) for c in cells]
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
         table.append((Text(short(row.name), row.name), Text(number(row.scores.get(metric))), *shares, *more))
     columns = ("Respondent", metric, *(f"faithful, {cell(c)}" for c in cells), *(titles.get(k, k) for k in extra))
-    return Table("The same answers, judged", columns, tuple(table), tuple(range(1, len(columns))), (), made_of(one))
+    return Table("The same answers, judged", columns, tuple(table), tuple(range(1, len(columns))), (), made_of(audit))
 
 
 def _scored(value: Any) -> Text:
@@ -347,21 +354,21 @@ def _scored(value: Any) -> Text:
     return Text(number(value if isinstance(value, (int, float)) else None))
 
 
-def shares(one: BenchmarkAudit) -> tuple[int, int]:
+def shares(audit: BenchmarkAudit) -> tuple[int, int]:
     """How many answers the audit holds, and how many of them were not scored."""
-    total = sum(n for row in one.respondents for counts in row.states.values() for n in counts.values())
+    total = sum(n for row in audit.respondents for counts in row.states.values() for n in counts.values())
     read = sum(
-        counts[s] for row in one.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused")
+        counts[s] for row in audit.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused")
     )
     return total, total - read
 
 
-def warnings(one: BenchmarkAudit) -> Table | None:
+def warnings(audit: BenchmarkAudit) -> Table | None:
     """What the audit warns of by itself, with what to do."""
     rows = [
         (Text(str(f["flag"])), Text(str(f["metric"])), Text(str(f.get("about") or "the benchmark").replace("_", " ")),
          Text(plain(str(f["sentence"]))), Text(str(f["what_to_do"])))
-        for f in one.flags
+        for f in audit.flags
     ]  # fmt: skip
     return Table("Warnings", ("Flag", "Metric", "About", "What", "What to do"), tuple(rows)) if rows else None
 
@@ -373,17 +380,17 @@ def plain(sentence: str) -> str:
     'Test-retest, gain over coin flips is 0.272'
     """
 
-    def words(found: re.Match[str]) -> str:
-        family, statistic = found.group(1), found.group(2)
-        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else found.group(0)
+    def words(match: re.Match[str]) -> str:
+        family, statistic = match.group(1), match.group(2)
+        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else match.group(0)
 
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
-def pair_share(one: BenchmarkAudit) -> Text | None:
+def pair_share(audit: BenchmarkAudit) -> Text | None:
     """The share of pairs of respondents that can be told apart, in percent."""
-    found = find(one, "discriminability.separable_pairs", next(iter(one.metrics), ""))
-    if found is None or found.value is None:
+    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
+    if estimate is None or estimate.value is None:
         return None
-    shown = estimate(found)
-    return Text(percent(found.value), shown.behind, link=shown.link)
+    shown = estimate_text(estimate)
+    return Text(percent(estimate.value), shown.behind, link=shown.link)

@@ -8,7 +8,7 @@ from hqm.reports.advice import to_fix
 from hqm.reports.evidence import SOURCES
 from hqm.reports.phrases import Sentence, counted, listed, say, spans
 from hqm.reports.score_tables import in_order, pair_share, shares, tied_sets
-from hqm.reports.tables import Text, cell, estimate, find, percent, short
+from hqm.reports.tables import Text, cell, estimate_text, find, percent, short
 
 from hqm import BenchmarkAudit, Cell
 
@@ -21,36 +21,36 @@ class Point:
     sentences: tuple[Sentence, ...]
 
 
-def in_short(one: BenchmarkAudit) -> list[Point]:
+def in_short(audit: BenchmarkAudit) -> list[Point]:
     """What a reader wants to know first."""
     return [
-        Point("What was audited?", audited(one)),
-        Point("Do the scores repeat?", repeatable(one)),
-        Point("Does the wording move them?", wording(one)),
-        Point("Do they follow people?", people(one)),
-        Point("Which types are covered?", types(one)),
-        Point("Whom can it tell apart?", separates(one)),
-        Point("What to fix first", to_fix(one)),
+        Point("What was audited?", audited(audit)),
+        Point("Do the scores repeat?", repeatable(audit)),
+        Point("Does the wording move them?", wording(audit)),
+        Point("Do they follow people?", criterion(audit)),
+        Point("Which types are covered?", types(audit)),
+        Point("Whom can it tell apart?", separates(audit)),
+        Point("What to fix first", to_fix(audit)),
     ]
 
 
-def audited(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Items, pictures, respondents, forms, seeds, judges, and how much was not scored."""
-    cells = [Cell.parse(name) for name in one.cells]
+    cells = [Cell.parse(name) for name in audit.cells]
     forms = list(dict.fromkeys(c.form for c in cells))
-    runs = len({c.run for c in cells if c.form == Cell.parse(one.reference).form})
+    runs = len({c.run for c in cells if c.form == Cell.parse(audit.reference).form})
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
-    labels = [Cell.parse(name).judge for name in (one.respondents[0].judged if one.respondents else ())]
-    told = {"human": "people's labels", "oracle": "an oracle that knows the scenes"}
-    others = [told.get(name, f"the labels of “{name}”") for name in labels]
-    total, lost = shares(one)
+    labels = [Cell.parse(name).judge for name in (audit.respondents[0].judged if audit.respondents else ())]
+    known = {"human": "people's labels", "oracle": "an oracle that knows the scenes"}
+    others = [known.get(name, f"the labels of “{name}”") for name in labels]
+    total, lost = shares(audit)
     scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule, not by a model"
     beside = f" and compared with {listed(others)}" if others else "; no people's labels were given"
     return (
         say(
-            "{items} items" + (" about {images} pictures" if one.images else " without pictures")
+            "{items} items" + (" about {images} pictures" if audit.images else " without pictures")
             + ", answered by {n} respondents in {forms} ({names}); the original form with {runs}.",
-            items=one.items, images=one.images, n=len(one.respondents), forms=counted(len(forms), "form"),
+            items=audit.items, images=audit.images, n=len(audit.respondents), forms=counted(len(forms), "form"),
             names=", ".join(forms), runs=counted(runs, "seed"),
         ),
         say(
@@ -60,53 +60,57 @@ def audited(one: BenchmarkAudit) -> tuple[Sentence, ...]:
     )  # fmt: skip
 
 
-def repeatable(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def repeatable(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Another seed."""
-    metric = next(iter(one.metrics), "")
-    rho = find(one, "test_retest.rho_g", metric)
+    metric = next(iter(audit.metrics), "")
+    rho = find(audit, "test_retest.rho_g", metric)
     if rho is None:
         return (say(f"Not measured: the original form was put once. To measure it, {SOURCES['test_retest'][3]}."),)
     if rho.value is None:
         return (say("Not measured: {reason}.", reason=rho.reason),)
     if rho.status == "not_informative":
         return (say("This audit cannot say: {reason}.", reason=rho.reason),)
-    floor, gain, mdc = (find(one, f"test_retest.{name}", metric) for name in ("noise_floor", "gain", "mdc95"))
-    found = [
+    floor, gain, mdc = (find(audit, f"test_retest.{name}", metric) for name in ("noise_floor", "gain", "mdc95"))
+    sentences = [
         say("With another seed, the reliability of one run's {metric} (rho_G) is {rho}{spans}.", metric=metric, rho=rho, spans=spans(rho))
     ]  # fmt: skip
     if floor is not None and floor.value is not None:
         # the verdict in words follows from the estimate's own flag, not from a threshold of the page
         near = gain is not None and "NOISE_FLOOR" in gain.flags
-        told = " Little of it goes beyond coin flips." if near else ""
+        verdict = " Little of it goes beyond coin flips." if near else ""
         way = (
             " It lies {gain} of the way from there to identical answers."
             if gain is not None and gain.value is not None
             else ""
         )
         share = (
-            Text(percent(gain.value), estimate(gain).behind, link=estimate(gain).link) if gain is not None else Text("")
+            Text(percent(gain.value), estimate_text(gain).behind, link=estimate_text(gain).link)
+            if gain is not None
+            else Text("")
         )
-        found.append(say("Coin flips with each respondent's own rate would already reach {floor} (noise floor)." + way + told, floor=floor, gain=share))  # fmt: skip
+        sentences.append(say("Coin flips with each respondent's own rate would already reach {floor} (noise floor)." + way + verdict, floor=floor, gain=share))  # fmt: skip
     if mdc is not None and mdc.value is not None:
-        found.append(say("Two runs of one respondent that differ by less than {mdc} may differ by chance.", mdc=mdc))
-    return tuple(found)
+        sentences.append(
+            say("Two runs of one respondent that differ by less than {mdc} may differ by chance.", mdc=mdc)
+        )
+    return tuple(sentences)
 
 
-def wording(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Another wording; every form by itself."""
-    metric = next(iter(one.metrics), "")
+    metric = next(iter(audit.metrics), "")
     others = dict.fromkeys(
-        e.other for e in one.estimates if e.indicator.startswith("parallel_forms.") and e.metric == metric
+        e.other for e in audit.estimates if e.indicator.startswith("parallel_forms.") and e.metric == metric
     )
     if not others:
         return (say(f"Not measured: no other wording was put. To measure it, {SOURCES['parallel_forms'][3]}."),)
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     for other in others:
-        by = {e.indicator.partition(".")[2]: e for e in one.estimates if e.metric == metric and e.other == other and e.indicator.startswith("parallel_forms.")}  # fmt: skip
+        by = {e.indicator.partition(".")[2]: e for e in audit.estimates if e.metric == metric and e.other == other and e.indicator.startswith("parallel_forms.")}  # fmt: skip
         shift, icc, same = by.get("mean_shift"), by.get("icc_a1"), by.get("item_agreement")
         name = cell(other)
         if shift is not None and shift.value is not None:
-            found.append(
+            sentences.append(
                 say(
                     "The form “{name}” moves the mean {metric} by {shift}{spans}.",
                     name=name,
@@ -116,73 +120,73 @@ def wording(one: BenchmarkAudit) -> tuple[Sentence, ...]:
                 )
             )
         if icc is not None and icc.value is not None:
-            found.append(say("The same scores come back with ICC(A,1) {icc}{spans}.", icc=icc, spans=spans(icc)))
+            sentences.append(say("The same scores come back with ICC(A,1) {icc}{spans}.", icc=icc, spans=spans(icc)))
         elif icc is not None:
-            found.append(say("How far the same scores come back was not measured: {reason}.", reason=icc.reason))
+            sentences.append(say("How far the same scores come back was not measured: {reason}.", reason=icc.reason))
         if same is not None and same.value is not None:
-            share = estimate(same)
-            found.append(
+            share = estimate_text(same)
+            sentences.append(
                 say(
                     "{share} of the items come out the same.",
                     share=Text(percent(same.value), share.behind, link=share.link),
                 )
             )
-    return tuple(found)
+    return tuple(sentences)
 
 
-def people(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def criterion(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Criterion: people, and the oracles a benchmark brings."""
-    metric = next(iter(one.metrics), "")
-    mine = [e for e in one.estimates if e.indicator == "criterion.pearson" and e.metric == metric]
-    found: list[Sentence] = []
+    metric = next(iter(audit.metrics), "")
+    estimates = [e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == metric]
+    sentences: list[Sentence] = []
     oracle = False
-    for r in mine:
+    for r in estimates:
         judge = Cell.parse(r.other).judge
         oracle |= judge == "oracle"
         who = {"human": "people's labels", "oracle": "an oracle that knows the scene"}.get(
             judge, f"the labels of “{judge}”"
         )
         if r.value is None:
-            found.append(say("Against {who}: not measured: {reason}.", who=who, reason=r.reason))
+            sentences.append(say("Against {who}: not measured: {reason}.", who=who, reason=r.reason))
             continue
-        found.append(say("The scores correlate {r} with {who}{spans}.", r=r, who=who, spans=spans(r)))
+        sentences.append(say("The scores correlate {r} with {who}{spans}.", r=r, who=who, spans=spans(r)))
         freed = next(
             (
                 e
-                for e in one.estimates
+                for e in audit.estimates
                 if (e.indicator, e.metric, e.other) == ("criterion.disattenuated", metric, r.other)
             ),
             None,
         )
         if freed is not None and freed.value is not None:
-            found.append(
+            sentences.append(
                 say("Without the sampling noise of both sides it would be {freed} (disattenuated).", freed=freed)
             )
-    if not mine:
+    if not estimates:
         return (say(f"Not measured: no people's labels were given. To measure it, {SOURCES['criterion'][3]}."),)
-    if oracle and len(mine) == 1:
-        found.append(say("People themselves were not asked."))
-    return tuple(found)
+    if oracle and len(estimates) == 1:
+        sentences.append(say("People themselves were not asked."))
+    return tuple(sentences)
 
 
-def types(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Coverage: types with items, and types with enough of them."""
-    covered = [kind for kind, row in one.coverage.items() if row["items"]]
-    absent = [kind for kind in one.coverage if kind not in covered]
-    claimed = [kind for kind in absent if one.coverage[kind]["claimed"]]
-    found = [
-        say("{n} of {all} types have items: {names}.", n=len(covered), all=len(one.coverage), names=listed(covered))
+    covered = [kind for kind, row in audit.coverage.items() if row["items"]]
+    absent = [kind for kind in audit.coverage if kind not in covered]
+    claimed = [kind for kind in absent if audit.coverage[kind]["claimed"]]
+    sentences = [
+        say("{n} of {all} types have items: {names}.", n=len(covered), all=len(audit.coverage), names=listed(covered))
     ]
     if not covered:
-        found = [say("No item is known to be of any of the {all} types.", all=len(one.coverage))]
-    index = find(one, "types.index", next(iter(one.metrics), ""))
+        sentences = [say("No item is known to be of any of the {all} types.", all=len(audit.coverage))]
+    index = find(audit, "types.index", next(iter(audit.metrics), ""))
     rows = index.detail.get("types", ()) if index is not None else ()
     if index is not None and index.value is not None:
         fit = [str(r["type"]) for r in rows if r.get("state") == "measurable"]
-        shown = estimate(index)
+        shown = estimate_text(index)
         count = Text(str(len(fit)), shown.behind, link=shown.link)
         names = f": {listed(fit)}" if fit and len(fit) < len(covered) else ""
-        found.append(
+        sentences.append(
             say(
                 "{count} of them are measurable, with enough items for a standard error of .03{names}.",
                 count=count,
@@ -190,44 +194,44 @@ def types(one: BenchmarkAudit) -> tuple[Sentence, ...]:
             )
         )
     else:
-        found.append(say("Whether they are measurable was not measured."))
+        sentences.append(say("Whether they are measurable was not measured."))
     if absent:
-        found.append(say("Not covered: {names}" + (" (claimed without items: {claimed})." if claimed else "."), names=listed(absent), claimed=listed(claimed)))  # fmt: skip
-    return tuple(found)
+        sentences.append(say("Not covered: {names}" + (" (claimed without items: {claimed})." if claimed else "."), names=listed(absent), claimed=listed(claimed)))  # fmt: skip
+    return tuple(sentences)
 
 
-def separates(one: BenchmarkAudit) -> tuple[Sentence, ...]:
+def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     """Which respondents differ by more than chance."""
-    metric = next(iter(one.metrics), "")
-    share = pair_share(one)
-    order = in_order(one)
-    found: list[Sentence] = []
+    metric = next(iter(audit.metrics), "")
+    share = pair_share(audit)
+    order = in_order(audit)
+    sentences: list[Sentence] = []
     if share is not None:
-        found.append(
+        sentences.append(
             say(
                 "{share} of the pairs of respondents differ by more than chance in {metric}.",
                 share=share,
                 metric=metric,
             )
         )
-        sets = [group for group in tied_sets(one) if len(group) > 1]
+        sets = [group for group in tied_sets(audit) if len(group) > 1]
         shown = "; ".join(listed([short(n) for n in group]) for group in sets[:4])
         more = f"; and {len(sets) - 4} further sets" if len(sets) > 4 else ""
-        found.append(
+        sentences.append(
             say("It cannot separate {sets}.", sets=shown + more) if sets else say("No two respondents are tied.")
         )
-        least = find(one, "discriminability.minimum_difference", metric)
+        least = find(audit, "discriminability.minimum_difference", metric)
         if least is not None and least.value is not None:
-            found.append(say("The smallest difference that it finds with 80% power is {least}.", least=least))
-        return tuple(found)
-    absent = find(one, "discriminability.separable_pairs", metric)
+            sentences.append(say("The smallest difference that it finds with 80% power is {least}.", least=least))
+        return tuple(sentences)
+    absent = find(audit, "discriminability.separable_pairs", metric)
     reason = absent.reason if absent is not None and absent.reason else "this audit holds no comparison of pairs"
-    found.append(say("Not measured: {reason}.", reason=reason))
+    sentences.append(say("Not measured: {reason}.", reason=reason))
     if len(order) > 1 and order[0].scores.get(metric) is not None:
         low, high = order[-1].scores.get(metric), order[0].scores.get(metric)
-        found.append(say("The scores run from {high} ({best}) to {low} ({worst}).", high=high, best=short(order[0].name), low=low, worst=short(order[-1].name)))  # fmt: skip
-    flip = find(one, "test_retest.pair_flip", metric)
+        sentences.append(say("The scores run from {high} ({best}) to {low} ({worst}).", high=high, best=short(order[0].name), low=low, worst=short(order[-1].name)))  # fmt: skip
+    flip = find(audit, "test_retest.pair_flip", metric)
     if flip is not None and flip.value is not None:
-        text = estimate(flip)
-        found.append(say("Two runs order a pair of them differently with probability {flip}.", flip=text))
-    return tuple(found)
+        text = estimate_text(flip)
+        sentences.append(say("Two runs order a pair of them differently with probability {flip}.", flip=text))
+    return tuple(sentences)

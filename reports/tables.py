@@ -49,7 +49,7 @@ class Table:
         """All that a reader sees of it, in order."""
         yield from (self.caption, *self.columns)
         for row in self.rows:
-            yield from (part for one in row for part in (one.text, one.small) if part)
+            yield from (part for entry in row for part in (entry.text, entry.small) if part)
         yield from self.notes
 
 
@@ -69,13 +69,13 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if zero else text.replace("-", "−")
 
 
-def interval(found: Interval | None, digits: int = 3) -> str:
+def interval(span: Interval | None, digits: int = 3) -> str:
     """An interval in brackets.
 
     >>> interval(Interval(0.9, 0.98, "model_population", "Fisher z"))
     '[0.900, 0.980]'
     """
-    return "" if found is None else f"[{number(found.low, digits)}, {number(found.high, digits)}]"
+    return "" if span is None else f"[{number(span.low, digits)}, {number(span.high, digits)}]"
 
 
 def short(name: str) -> str:
@@ -93,29 +93,31 @@ def cell(text: str) -> str:
     >>> cell("form=original|run=1|judge=rule"), cell("form=parallel|run=0|judge=rule")
     ('original, 2nd run', 'parallel')
     """
-    found = Cell.parse(text)
-    words = [found.form]
-    if found.run:
-        number = found.run + 1
+    parsed = Cell.parse(text)
+    words = [parsed.form]
+    if parsed.run:
+        number = parsed.run + 1
         ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
         words.append(f"{number}{ending} run")
-    if found.judge != "rule":
-        words.append(f"judged by {found.judge}")
-    if found.sight:
-        words.append(found.sight)
+    if parsed.judge != "rule":
+        words.append(f"judged by {parsed.judge}")
+    if parsed.sight:
+        words.append(parsed.sight)
     return ", ".join(words)
 
 
-def digits(found: Estimate) -> int:
+def digits(estimate: Estimate) -> int:
     """How many digits an estimate is shown with."""
-    statistic = found.indicator.rpartition(".")[2]
+    statistic = estimate.indicator.rpartition(".")[2]
     return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
 
 
-def estimate(found: Estimate) -> Text:
+def estimate_text(estimate: Estimate) -> Text:
     """An estimate's number with its signature behind; a dash with the reason where there is none."""
-    behind = "\n".join(filter(None, (found.reason, found.signature)))
-    return Text(number(found.value, digits(found)), behind, found.status != "ok", link=anchor(found.signature))
+    behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
+    return Text(
+        number(estimate.value, digits(estimate)), behind, estimate.status != "ok", link=anchor(estimate.signature)
+    )
 
 
 def anchor(signature: str) -> str:
@@ -164,16 +166,22 @@ def summary(audit: Audit) -> Table:
         "Parallel-forms r", "ICC(A,1)", "mean shift", "Criterion r", "Types",
     )  # fmt: skip
     rows = []
-    for one in audit.audits:
-        covered = sum(kind["items"] > 0 for kind in one.coverage.values())
-        claimed = sum(bool(kind["claimed"]) for kind in one.coverage.values())
+    for benchmark in audit.audits:
+        covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
+        claimed = sum(bool(kind["claimed"]) for kind in benchmark.coverage.values())
         types = f"{covered} of 8" + (f" ({claimed} claimed)" if claimed > covered else "")
-        for metric in one.metrics:
+        for metric in benchmark.metrics:
             wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
                       "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
-            found = [find(one, indicator, metric) for indicator in wanted]
-            head = (one.title, TASKS[one.task], f"{one.items:,}", str(len(one.respondents)), metric)
-            numbers = (estimate(f) if f else Text(DASH, "not measured", True) for f in found)
+            estimates = [find(benchmark, indicator, metric) for indicator in wanted]
+            head = (
+                benchmark.title,
+                TASKS[benchmark.task],
+                f"{benchmark.items:,}",
+                str(len(benchmark.respondents)),
+                metric,
+            )
+            numbers = (estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates)
             rows.append((*map(Text, head), *numbers, Text(types)))
     notes = (
         "Coefficients of different error sources are never averaged. Every number leads to its signature.",
@@ -182,12 +190,12 @@ def summary(audit: Audit) -> Table:
     return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
-def find(one: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
+def find(audit: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
     """The first estimate of this indicator and metric, if there is one."""
-    return next((e for e in one.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
+    return next((e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
 
 
-def indicators(one: BenchmarkAudit) -> Table:
+def indicators(audit: BenchmarkAudit) -> Table:
     """Every estimate of a benchmark."""
     columns = (
         "Indicator",
@@ -203,57 +211,57 @@ def indicators(one: BenchmarkAudit) -> Table:
     )
     rows: list[tuple[Text, ...]] = []
     used: set[str] = set()
-    for found in one.estimates:
-        family, _, statistic = found.indicator.partition(".")
-        used.update(found.flags)
-        notes = ", ".join([*found.flags, *([found.status.replace("_", " ")] if found.status != "ok" else [])])
+    for estimate in audit.estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        used.update(estimate.flags)
+        notes = ", ".join([*estimate.flags, *([estimate.status.replace("_", " ")] if estimate.status != "ok" else [])])
         rows.append(
             (
                 Text(FAMILIES.get(family, family)),
                 Text(statistic_name(statistic)),
-                Text(found.metric),
+                Text(estimate.metric),
                 Text(
-                    " and ".join(cell(name) for name in found.other.split(" & ")) if found.other else "by itself",
-                    found.other,
+                    " and ".join(cell(name) for name in estimate.other.split(" & ")) if estimate.other else "by itself",
+                    estimate.other,
                 ),
-                estimate(found),
-                Text(interval(found.interval("model_population"), digits(found)), _methods(found)),
-                Text(str(found.n_respondents)),
-                Text(f"{found.n_items:,}"),
-                Text(f"{found.unscored:,}"),
-                Text(notes, found.reason),
+                estimate_text(estimate),
+                Text(interval(estimate.interval("model_population"), digits(estimate)), _methods(estimate)),
+                Text(str(estimate.n_respondents)),
+                Text(f"{estimate.n_items:,}"),
+                Text(f"{estimate.unscored:,}"),
+                Text(notes, estimate.reason),
             )
         )
-    reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in one.estimates if e.reason}
+    reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in audit.estimates if e.reason}
     notes_below = [f"{flag}: {FLAGS[flag]}." for flag in sorted(used) if flag in FLAGS] + sorted(reasons)
-    first = f"All of {cell(one.reference)}, by itself or against another administration."
+    first = f"All of {cell(audit.reference)}, by itself or against another administration."
     return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
 
 
-def indicators_brief(one: BenchmarkAudit) -> Table:
+def indicators_brief(audit: BenchmarkAudit) -> Table:
     """The chief estimates in the width of a terminal, with the intervals for these models and for others like them."""
     rows, reasons = [], []
-    for found in one.estimates:
-        family, _, statistic = found.indicator.partition(".")
-        if statistic not in HEADLINES.get(family, (statistic,)) or found.status == "not_applicable":
+    for estimate in audit.estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        if statistic not in HEADLINES.get(family, (statistic,)) or estimate.status == "not_applicable":
             continue
         name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
-        if family == "generalizability" and found.detail.get("varied"):
-            name += f", over {found.detail['varied']}s"
+        if family == "generalizability" and estimate.detail.get("varied"):
+            name += f", over {estimate.detail['varied']}s"
         if family == "criterion":
-            name += f" ({Cell.parse(found.other).judge})"
-        spans = [interval(found.interval(kind), digits(found)) for kind in ("fixed_models", "model_population")]
-        rows.append((Text(name, family), Text(found.metric), estimate(found), *map(Text, spans)))
-        if found.reason:
-            reasons.append(f"{found.indicator} ({found.metric}): {found.reason}")
+            name += f" ({Cell.parse(estimate.other).judge})"
+        spans = [interval(estimate.interval(kind), digits(estimate)) for kind in ("fixed_models", "model_population")]
+        rows.append((Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans)))
+        if estimate.reason:
+            reasons.append(f"{estimate.indicator} ({estimate.metric}): {estimate.reason}")
     columns = ("indicator", "metric", "value", "these models", "other models")
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
     return Table("Indicators", columns, tuple(rows), (2, 3, 4), tuple(reasons))
 
 
-def _methods(found: Estimate) -> str:
-    return "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in found.intervals)
+def _methods(estimate: Estimate) -> str:
+    return "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
 
 
 def record(audit: Audit) -> Table:
@@ -266,8 +274,8 @@ def record(audit: Audit) -> Table:
 def identities(audit: Audit) -> Table:
     """Every respondent as it was asked: weights, device, sampling, seed."""
     seen: dict[str, dict[str, object]] = {}
-    for one in audit.audits:
-        for row in one.respondents:
+    for benchmark in audit.audits:
+        for row in benchmark.respondents:
             identity = {
                 k: v for k, v in row.identity.items() if k not in ("kind", "max_tokens", "model") and v is not None
             }
@@ -290,7 +298,9 @@ def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:
 def signatures(audits: Sequence[BenchmarkAudit]) -> Table:
     """Every estimate's signature, as a note."""
     rows = [
-        (Text(f"{one.benchmark} {e.indicator} {e.metric}"), Text(e.signature)) for one in audits for e in one.estimates
+        (Text(f"{audit.benchmark} {e.indicator} {e.metric}"), Text(e.signature))
+        for audit in audits
+        for e in audit.estimates
     ]
     return Table(
         "Signatures",

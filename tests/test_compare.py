@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hqm.reports.compare import comparison_tables, render
-from hqm.reports.latex import latex
+from hqm.reports.latex_tables import latex
 from scipy import stats
 
 import hqm

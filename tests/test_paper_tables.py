@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.latex import escape, latex
+from hqm.reports.formats import formatted
+from hqm.reports.latex_tables import escape, latex
 from hqm.reports.layout import Column, PaperTable, as_json, comma_separated, markdown, measured, plain
 from hqm.reports.paper import paper_tables, ranks
 from hqm.reports.plots import FIGURES, draw
-from hqm.reports.written import written
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
@@ -136,7 +136,7 @@ def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> No
     (tmp_path / "audit.json").write_text(audit.to_json(), encoding="utf-8")
     again = Audit.load(tmp_path / "audit.json")
     for suffix in (".tex", ".csv", ".md", ".json"):
-        assert written(paper_tables([audit]), suffix) == written(paper_tables([again]), suffix)
+        assert formatted(paper_tables([audit]), suffix) == formatted(paper_tables([again]), suffix)
 
 
 def test_csv_and_json_round_nothing(audit: Audit) -> None:
@@ -218,7 +218,7 @@ def test_latex_with_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
 
 @needs_pdflatex
 def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
-    from hqm.reports import latex as module
+    from hqm.reports import latex_tables as module
 
     letters = [chr(c) for c in range(32, 0x180)] + list(module._WRITTEN) + list("中😀\u200b\u0301\n\t\x07")
     rows = tuple((plain(f"{letter}{letter} x"), measured(-0.5), plain(letter)) for letter in letters)

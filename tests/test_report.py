@@ -167,7 +167,7 @@ def test_a_dash_has_its_reason_behind(audit: Audit) -> None:
     one = audit.audits[0]
     missing = [e for e in one.estimates if e.value is None]
     for estimate in missing:
-        shown = tables.estimate(estimate)
+        shown = tables.estimate_text(estimate)
         assert shown.text == "–"
         assert estimate.reason in shown.behind
 

@@ -117,7 +117,7 @@ def _write(found: Comparison, to: Path, siunitx: bool) -> None:
         write_text(to, found.to_json())
     else:
         tables = reports.comparison_tables(found)
-        write_text(to, importlib.import_module("hqm.reports.written").written(tables, suffix, siunitx=siunitx))
+        write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
     _show(found)
     print(f"comparison: {to}")
 

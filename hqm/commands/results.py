@@ -94,7 +94,7 @@ def report(
     else:
         paper = importlib.import_module("hqm.reports.paper")
         tables = paper.paper_tables(audits)
-        write_text(to, importlib.import_module("hqm.reports.written").written(tables, suffix, siunitx=siunitx))
+        write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
         print(f"{paper.summary_line(tables)}: {to}")
 
 

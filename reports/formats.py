@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hqm.reports.latex import latex
+from hqm.reports.latex_tables import latex
 from hqm.reports.layout import PaperTable, as_json, comma_separated, markdown
 
 from hqm import UsageError
@@ -18,7 +18,7 @@ FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
 """Suffix -> how tables are written."""
 
 
-def written(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = False) -> str:
+def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = False) -> str:
     """Tables as the text of a file with this suffix.
 
     Raises

@@ -124,15 +124,15 @@ def _width(column: Column) -> int:
 
 
 def _cells(table: PaperTable, row: Sequence[Entry], siunitx: bool) -> list[str]:
-    found = []
+    shown = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
-            found.append(escape(entry.text))
+            shown.append(escape(entry.text))
             continue
-        found.append(_number(entry, siunitx))
+        shown.append(_number(entry, siunitx))
         if column.kind == "interval":
-            found.append(rf"{{\footnotesize {escape(entry.span)}}}" if entry.span else "")
-    return found
+            shown.append(rf"{{\footnotesize {escape(entry.span)}}}" if entry.span else "")
+    return shown
 
 
 def _number(entry: Entry, siunitx: bool) -> str:
