@@ -31,7 +31,7 @@ from hqm import (
     Metric,
     Response,
     Verdict,
-    found,
+    finding,
     ratio,
     read_json,
     read_records,
@@ -201,7 +201,7 @@ class AmberD(Benchmark):
             path = self.data / "query" / name
             if path.exists():
                 theirs = {str(record["id"]): record["query"] for record in read_records(path)}
-                yield from found(
+                yield from finding(
                     "files-differ",
                     f"{{n}} questions read otherwise in {name}",
                     [
@@ -210,24 +210,24 @@ class AmberD(Benchmark):
                         if theirs.get(i.id, i.prompt) != i.prompt
                     ],
                 )
-        yield from found(
+        yield from finding(
             "article",
             "{n} questions have 'a' before a vowel",
             [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)],
         )
-        yield from found(
+        yield from finding(
             "second-person",
             "{n} questions speak to the reader ('your')",
             [i for i in form.items if "your" in i.prompt.split()],
         )
-        yield from found(
+        yield from finding(
             "wording",
             "{n} relation questions lack the words 'in this image' that the paper's prompt ends with",
             [i for i in by_kind["relation"] if "image" not in i.prompt],
         )
         pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
         same = [m[0] for m in pairs if m and m[1] == m[2]]
-        yield from found("self-relation", "{n} relation questions ask about a thing and itself", same)
+        yield from finding("self-relation", "{n} relation questions ask about a thing and itself", same)
 
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
@@ -251,10 +251,12 @@ class AmberD(Benchmark):
                     f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
                     len(items),
                 )
-        one = [i for i in form.items if i.prompt.startswith("Is there one ")]
-        if one and {i.target for i in one} == {"yes"}:
+        asks_for_one = [i for i in form.items if i.prompt.startswith("Is there one ")]
+        if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
             yield Finding(
-                "label-by-wording", f"'Is there one ...' has the answer yes {len(one)} times of {len(one)}", len(one)
+                "label-by-wording",
+                f"'Is there one ...' has the answer yes {len(asks_for_one)} times of {len(asks_for_one)}",
+                len(asks_for_one),
             )
 
     def _label_errors(self, form: Form) -> Iterable[Finding]:
@@ -270,18 +272,20 @@ class AmberD(Benchmark):
                     wrong.append(item)
                 elif any(match[1] in words.get(word, ()) for word in there):
                     near.append(item)
-        yield from found(
+        yield from finding(
             "label-error",
             "{n} existence questions have the answer no, though the object is among the picture's true ones",
             wrong,
         )
-        yield from found("label-doubt", "{n} more ask about a word associated with a true object of the picture", near)
+        yield from finding(
+            "label-doubt", "{n} more ask about a word associated with a true object of the picture", near
+        )
         overlap = [
             str(i)
             for i, note in self.annotations.items()
             if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
         ]
-        yield from found(
+        yield from finding(
             "annotation-overlap", "{n} pictures list an object both as true and as a hallucination", overlap
         )
         twice = [
@@ -289,7 +293,7 @@ class AmberD(Benchmark):
             for i, note in self.annotations.items()
             if note["type"] == "generative" and len(note["truth"]) > len(set(note["truth"]))
         ]
-        yield from found("annotation-twice", "{n} pictures list a true object twice", twice)
+        yield from finding("annotation-twice", "{n} pictures list a true object twice", twice)
         groups = [group for group in same_question(form).values() if len(group) > 1]
         contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
         yield Finding(

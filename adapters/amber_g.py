@@ -47,7 +47,7 @@ from hqm import (
     Recipe,
     Response,
     Verdict,
-    found,
+    finding,
     ratio,
     read_json,
     read_records,
@@ -317,11 +317,11 @@ class AmberG(Benchmark):
         notes = {item.id: self.annotations[item.id] for item in form.items}
         both = [f"{key}: {', '.join(set(n['truth']) & set(n['hallu']))}" for key, n in notes.items()]
         both = [text for text in both if not text.endswith(": ")]
-        yield from found("annotation-overlap", "{n} pictures list an object both as true and as a target", both)
+        yield from finding("annotation-overlap", "{n} pictures list an object both as true and as a target", both)
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
             twice = [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))]
             what = f"{{n}} pictures list {name} twice: the release can never count both"
-            yield from found(f"annotation-twice-{kind}", what, twice)
+            yield from finding(f"annotation-twice-{kind}", what, twice)
         shadowed = [
             f"{key}: '{name}' is counted as '{note['truth'][index]}'"
             for key, note in notes.items()
@@ -330,14 +330,14 @@ class AmberG(Benchmark):
             for index in [true.stands_for[true.words.index(name)]]
             if note["truth"][index] != name
         ]
-        yield from found(
+        yield from finding(
             "shadowed-object",
             "{n} true objects are associated with another one of their picture: the release counts their mention for that",
             shadowed,
         )
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
             safe = [f"{key}: {word}" for key, note in notes.items() for word in note[kind] if word in self.safe_words]
-            yield from found(
+            yield from finding(
                 f"safe-word-{kind}", f"{{n}} {name} are safe words: the release passes over their mention", safe
             )
         near = [
@@ -345,9 +345,11 @@ class AmberG(Benchmark):
             for key, note in notes.items()
             if (words := [h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])])
         ]
-        yield from found("target-associated", "{n} pictures have a target that is associated with a true object", near)
+        yield from finding(
+            "target-associated", "{n} pictures have a target that is associated with a true object", near
+        )
         capital = [word for word in self.associated if word != word.lower()]
-        yield from found("capital", "{n} objects have a capital letter, and the release compares case", capital)
+        yield from finding("capital", "{n} objects have a capital letter, and the release compares case", capital)
         yield Finding(
             "objects",
             f"{len(self.associated)} objects, {len({w for n in notes.values() for w in n['truth']})} of them true somewhere; "

@@ -30,7 +30,7 @@ from hqm import (
     Response,
     Verdict,
     chair_tally,
-    found,
+    finding,
     read_json,
     read_records,
     take,
@@ -148,7 +148,7 @@ class CocoChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """What is odd in the lists."""
         lists: dict[str, Any] = read_json(self.data / "synonyms.json")
-        yield from found(
+        yield from finding(
             "unreachable-synonym",
             "{n} synonyms begin with a space and never match in the official scoring",
             [k for k in lists["inverse"] if k != k.strip()],
@@ -159,10 +159,10 @@ class CocoChair(Benchmark):
             f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)} pictures",
             len(names),
         )
-        yield from found(
+        yield from finding(
             "no-object",
             "{n} pictures have no COCO object: every mention is a hallucination",
             [k for k, v in self._objects.items() if not v],
         )
         unused = sorted(names - {name for objects in self._objects.values() for name in objects})
-        yield from found("object-never-there", "{n} objects occur in no picture", unused)
+        yield from finding("object-never-there", "{n} objects occur in no picture", unused)

@@ -48,7 +48,7 @@ from hqm import (
     Verdict,
     build_parallel,
     fill,
-    found,
+    finding,
     mean_of,
     parser,
     read_records,
@@ -371,14 +371,14 @@ class FaithScore(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of questions and annotation."""
         asked = Counter(item.prompt for item in form.items)
-        yield from found("shared-instruction", "{n} instructions are asked of several pictures", [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1])  # fmt: skip
-        yield from found("stray-quote", "{n} questions have a stray quotation mark", [i for i in form.items if "'?" in i.prompt])  # fmt: skip
+        yield from finding("shared-instruction", "{n} instructions are asked of several pictures", [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1])  # fmt: skip
+        yield from finding("stray-quote", "{n} questions have a stray quotation mark", [i for i in form.items if "'?" in i.prompt])  # fmt: skip
         path = self.data / "annotation.jsonl"
         if not path.exists():
             return
         rows = [row for _, _, row in self._annotated(path, form) or ()]
         empty = [row for row in rows if not row["stage 2"]]
-        yield from found("no-facts", "{n} of the annotated answers have no facts: official 0, paper unscored", [str(row["answer"])[:60] for row in empty])  # fmt: skip
+        yield from finding("no-facts", "{n} of the annotated answers have no facts: official 0, paper unscored", [str(row["answer"])[:60] for row in empty])  # fmt: skip
         hedged = [v for row in rows for text, v in row["stage 1"].items() if re.search(r"\b(?:might|possibly|likely)\b", text)]  # fmt: skip
         silent = [row for row in rows if not any(row["stage 1"].values())]
         if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
@@ -387,5 +387,5 @@ class FaithScore(Benchmark):
                 f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are 0 throughout have no facts: 1 is descriptive and faithful",
                 len(hedged),
             )  # fmt: skip
-        one, two = (sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2"))
-        yield Finding("annotation", f"{len(rows)} annotated answers: {one} sub-sentences, {two} facts; the answers' authors are known by their row alone", len(rows))  # fmt: skip
+        sub_sentences, facts = (sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2"))
+        yield Finding("annotation", f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; the answers' authors are known by their row alone", len(rows))  # fmt: skip

@@ -35,7 +35,7 @@ from hqm import (
     Response,
     Verdict,
     fill,
-    found,
+    finding,
     mean_of,
     read_json,
     read_records,
@@ -128,8 +128,10 @@ class Gavie(Benchmark):
         template = self.prompt("rating")
         regions = self._regions_of(item)
         if self.prompts == "hqm":
-            told = "You do not see it, but you know what is where (left-top corner X, Y, then size); boxes that overlap"
-            regions = f"{told} much may show one thing:\n\n{regions}" if regions else "The picture is attached."
+            explained = (
+                "You do not see it, but you know what is where (left-top corner X, Y, then size); boxes that overlap"
+            )
+            regions = f"{explained} much may show one thing:\n\n{regions}" if regions else "The picture is attached."
         form = "\n\n".join(
             f"{heading}:\n" + "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
             for heading in ("Relevancy", "Accuracy")
@@ -214,21 +216,21 @@ class Gavie(Benchmark):
         yield Finding("shared-pictures", shared, len(pictures))
         wordings = len({item.prompt for item in items})
         yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
-        yield from found(
+        yield from finding(
             "coordinates",
             "{n} questions give the place of a box in numbers",
             [i for i in items if _BOX.search(i.prompt)],
         )
         wide = [i for i in items if "？" in i.prompt]
-        yield from found("full-width", "{n} questions end in a full-width question mark", wide)
+        yield from finding("full-width", "{n} questions end in a full-width question mark", wide)
         twice = [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)]
-        yield from found("stray-mark", "{n} questions end in a stray question mark", twice)
+        yield from finding("stray-mark", "{n} questions end in a stray question mark", twice)
         options = [
             i
             for i in items
             if re.match(r"(?:Choose|Select) the \w+ ", i.prompt) and not re.search(r":|\ba\)", i.prompt)
         ]
-        yield from found("absent-options", "{n} questions ask to choose among options that they do not name", options)
+        yield from finding("absent-options", "{n} questions ask to choose among options that they do not name", options)
         if not self.regions:
             missing = "vg_annotation.json is not there: the judge is shown the picture in place of its regions"
             yield Finding("no-regions", missing, len(pictures))

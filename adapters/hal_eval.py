@@ -51,7 +51,7 @@ from hqm import (
     Response,
     Verdict,
     fill,
-    found,
+    finding,
     mean_of,
     parser,
     ratio,
@@ -180,10 +180,10 @@ class HalEval(Benchmark):
                 else:  # a path on the authors' machine
                     image = f"{part}/{PurePosixPath(str(take(record, 'image_path', place))).name}"
                 wrong = {
-                    _NAMES.get(str(take(one, "type", place)).removesuffix(" Hallucination"), ""): str(
-                        take(one, "caption", place)
+                    _NAMES.get(str(take(caption, "type", place)).removesuffix(" Hallucination"), ""): str(
+                        take(caption, "caption", place)
                     )
-                    for one in take(record, "hal_caption", place)
+                    for caption in take(record, "hal_caption", place)
                 }
                 if set(wrong) != set(KINDS):
                     what = f"its hallucinated captions are of the types {', '.join(map(repr, wrong)) or 'none'}"
@@ -369,13 +369,13 @@ class HalEval(Benchmark):
         """What gives the answer away, and what cannot be got."""
         parts = {item.part for item in form.items}
         for part in PARTS:
-            mine = [picture for picture in self._pictures if picture[0] == part and part in parts]
-            if not mine:
+            of_part = [picture for picture in self._pictures if picture[0] == part and part in parts]
+            if not of_part:
                 continue
-            twice = [image for image, n in Counter(image for _, _, image, _ in mine).items() if n > 1]
-            yield from found(f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice)
+            twice = [image for image, n in Counter(image for _, _, image, _ in of_part).items() if n > 1]
+            yield from finding(f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice)
             if self._asks_yes_no:
-                yield from self._surface(part, [captions for _, _, _, captions in mine])
+                yield from self._surface(part, [captions for _, _, _, captions in of_part])
         if "out_of_domain" in parts:
             yield Finding("pictures-not-distributed", "the out_of_domain pictures have no address")
 
@@ -383,9 +383,9 @@ class HalEval(Benchmark):
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
         """What a reader who never sees the picture can go by."""
         empty = [f"row {i}: {kind}" for i, row in enumerate(rows, 1) for kind, text in zip(("truth", *KINDS), row, strict=True) if not text.strip()]  # fmt: skip
-        yield from found(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
+        yield from finding(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
         spaced = [row[0] for row in rows if row[0] != row[0].strip()]
-        yield from found(f"{part}-whitespace", f"{{n}} true {part} captions begin or end with white space", spaced)
+        yield from finding(f"{part}-whitespace", f"{{n}} true {part} captions begin or end with white space", spaced)
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
         yield Finding(
             f"{part}-event-length",

@@ -31,8 +31,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hqm.benchmarks.hallusion_bench.measures import measures
-from hqm.benchmarks.hallusion_bench.oddities import oddities, text_only
+from hqm.benchmarks.hallusion_bench.measures import metrics_of
+from hqm.benchmarks.hallusion_bench.oddities import find_oddities, text_only
 
 from hqm import (
     AnswerError,
@@ -153,7 +153,7 @@ class HallusionBench(Benchmark):
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The accuracies by category and subcategory, the consistency of figures, the bias to yes, the diagnosis."""
-        return tuple(measures(self.scoring))
+        return tuple(metrics_of(self.scoring))
 
     def _verdict(self, item: Item, code: int, read: str, same: float | None = None) -> Verdict:
         """The verdict of 0 (wrong), 1 (right) or 2 (unclear)."""
@@ -327,7 +327,7 @@ class HallusionBench(Benchmark):
 
     def check(self, form: Form) -> Iterable[Finding]:
         """What is odd in the released file."""
-        return oddities(form)
+        return find_oddities(form)
 
 
 def _sized(items: Iterable[Item]) -> tuple[Item, ...]:

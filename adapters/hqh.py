@@ -45,7 +45,7 @@ from hqm import (
     Verdict,
     build_parallel,
     fill,
-    found,
+    finding,
     mean_of,
     read_json,
     read_records,
@@ -337,12 +337,12 @@ class Hqh(Benchmark):
                 f"image_data.json, which the judge's prompt needs, is not there; {older if self._described else 'nor is an older one'}",
                 len(form) - known,
             )
-        one = Counter(item.prompt for item in form.items if item.type == "existence")
-        if len(one) == 1:
-            yield Finding("one-instruction", f"all {one.total()} existence items ask the same: {next(iter(one))!r}", one.total())  # fmt: skip
+        instructions = Counter(item.prompt for item in form.items if item.type == "existence")
+        if len(instructions) == 1:
+            yield Finding("one-instruction", f"all {instructions.total()} existence items ask the same: {next(iter(instructions))!r}", instructions.total())  # fmt: skip
         groups = [group for group in same_question(form).values() if len({i.type for i in group}) > 1]
         twice = [group[0] for group in groups]
-        yield from found("duplicate-across-types", "{n} pairs of picture and question stand under two types", twice)
+        yield from finding("duplicate-across-types", "{n} pairs of picture and question stand under two types", twice)
         places = [item.type for item in form.items]
         if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
             yield Finding("type-by-position", "the items of a type stand together: the id gives the type", len(form))
@@ -351,16 +351,16 @@ class Hqh(Benchmark):
             yield Finding("number-spelling", f"the right number is written both ways: 'One.' {ends['One.']} times, '1.' {ends['1.']} times", ends["One."] + ends["1."])  # fmt: skip
         environment = [i for i in form.items if i.type == "environment"]
         taken = [i for i in environment if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)]  # fmt: skip
-        yield from found(
+        yield from finding(
             "taken", f"{{n}} of {len(environment)} environment questions ask when or where the picture was taken", taken
         )
         common = Counter(str(i.target) for i in environment).most_common(1)
         if common and common[0][1] > 0.2 * len(environment):
             yield Finding("common-answer", f"{common[0][1]} environment questions have the answer {common[0][0]!r}", common[0][1])  # fmt: skip
-        yield from found("no-ground-truth", "{n} items have no ground truth", [i for i in form.items if not i.target])
-        yield from found("spelling", "{n} instructions begin with a misspelt word", [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)])  # fmt: skip
+        yield from finding("no-ground-truth", "{n} items have no ground truth", [i for i in form.items if not i.target])
+        yield from finding("spelling", "{n} instructions begin with a misspelt word", [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)])  # fmt: skip
         broken = [i for i in self.parallel(form).items if i.rule == "questions.frame"]
-        yield from found("broken-question", "{n} questions no rule can put in other words: the parallel form only frames them", broken)  # fmt: skip
+        yield from finding("broken-question", "{n} questions no rule can put in other words: the parallel form only frames them", broken)  # fmt: skip
 
 
 def _constant(path: Path, name: str) -> str:

@@ -37,7 +37,7 @@ from hqm import (
     Response,
     Verdict,
     fill,
-    found,
+    finding,
     mean_of,
     read_json,
     read_records,
@@ -226,15 +226,15 @@ class MMHal(Benchmark):
         for item in items:
             wordings[item.prompt].append(item)
         same = max(wordings.values(), key=len)
-        yield from found("one-wording", "{n} questions share one wording", same if len(same) > 1 else [])
+        yield from finding("one-wording", "{n} questions share one wording", same if len(same) > 1 else [])
         adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
-        yield from found(
+        yield from finding(
             "false-presupposition", "{n} questions ask about something that is not in the picture", adversarial
         )
         hosts = {item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]}
         yield Finding("links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts))
         other = [item for item in items if item.type is None]
-        yield from found("no-type", "{n} questions of the kind 'other' have no hallucination type", other)
+        yield from finding("no-type", "{n} questions of the kind 'other' have no hallucination type", other)
 
 
 def _content(reply: Any, place: str) -> str:

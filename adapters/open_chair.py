@@ -41,7 +41,7 @@ from hqm import (
     Response,
     Verdict,
     fill,
-    found,
+    finding,
     mean_of,
     ratio,
     read_records,
@@ -245,7 +245,7 @@ class OpenChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """Which dataset it is, and what is odd in the example of generated captions."""
         without = [item for item in form.items if not item.target]
-        yield from found(
+        yield from finding(
             "no-truth", "{n} pictures have no true caption: what is said of them cannot be judged", without
         )
         if len(form) not in (2000, 4863):
@@ -254,9 +254,11 @@ class OpenChair(Benchmark):
         if (self.data / _EXAMPLE).exists():
             texts = [str(record.get("generated_caption", "")) for record in read_records(self.data / _EXAMPLE)]
             twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
-            yield from found("example-duplicates", "{n} captions of the release's example repeat an earlier one", twice)
+            yield from finding(
+                "example-duplicates", "{n} captions of the release's example repeat an earlier one", twice
+            )
             stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
-            yield from found(
+            yield from finding(
                 "example-degenerate", "{n} captions of the release's example say a word three times", stuck
             )
 

@@ -31,7 +31,7 @@ from hqm import (
     Metric,
     Response,
     Verdict,
-    found,
+    finding,
     ratio,
     read_records,
     same_question,
@@ -138,23 +138,25 @@ class Pope(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """What BENCHMARKS of the field have stumbled on: copies with typing errors, shared positives, old sizes."""
         parts = {part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)}
-        yield from found(
+        yield from finding(
             "spelling",
             "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
             [i for i in form.items if "imange" in i.prompt],
         )
         old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
-        yield from found(
+        yield from finding(
             "size", "{n} parts do not have the release's 3,000 questions (an older copy of random has 2,910)", old
         )
         for source in SOURCES:
-            mine = {part: items for part, items in parts.items() if part.startswith(source)}
-            positives = {frozenset((i.image, i.prompt) for i in items if i.target == "yes") for items in mine.values()}
-            if len(mine) > 1 and len(positives) == 1:
+            of_source = {part: items for part, items in parts.items() if part.startswith(source)}
+            positives = {
+                frozenset((i.image, i.prompt) for i in items if i.target == "yes") for items in of_source.values()
+            }
+            if len(of_source) > 1 and len(positives) == 1:
                 n = len(next(iter(positives)))
                 yield Finding(
                     "shared-positives",
-                    f"the {n} questions answered yes are the same in all {len(mine)} {source} parts: averaging the parts counts them {len(mine)} times",
+                    f"the {n} questions answered yes are the same in all {len(of_source)} {source} parts: averaging the parts counts them {len(of_source)} times",
                     n,
                 )
         groups = same_question(form)

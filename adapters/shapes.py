@@ -17,11 +17,16 @@ from typing import Any
 from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
 from hqm.benchmarks.shapes.scene import Scene, draw
 
-from hqm import CHAIR, Benchmark, DataError, Form, Item, Metric, Response, Verdict, chair_tally, read_records
+from hqm import CHAIR, Benchmark, Card, DataError, Form, Item, Metric, Response, Verdict, chair_tally, read_records
 
 
 class Shapes(Benchmark):
     """One of the four tasks about drawn scenes."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        # the pictures are drawn into the user's cache unless another folder is named
+        folder = settings.pop("images", None) or _cache() / f"shapes-{card.version}"
+        super().__init__(card, data, images=folder, **settings)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -33,11 +38,6 @@ class Shapes(Benchmark):
         """Picture -> scene."""
         rows = read_records(self.data.parent / "shapes" / "scenes.jsonl")
         return {row.pop("image"): Scene.from_dict(row) for row in rows}
-
-    @property
-    def images(self) -> Path:
-        """Where the pictures are drawn: the user's cache."""
-        return self._images or _cache() / f"shapes-{self.card.version}"
 
     def prepare_images(self, form: Form) -> None:
         """Draw the pictures that are not there yet."""

@@ -46,7 +46,7 @@ from hqm import (
     Response,
     Verdict,
     fill,
-    found,
+    finding,
     mean_of,
     read_json,
     read_records,
@@ -273,17 +273,17 @@ class Valor(Benchmark):
         dropped = [
             f"{i.id}: {word}" for i in by_part["object_existence"] for word in sorted({*i.target} - {*kept[i.id]})
         ]
-        yield from found("filtered-object", "{n} annotated objects can never be covered: the filter takes them out of every caption", dropped)  # fmt: skip
-        people = [(i, person) for i in by_part["attribute_people"] for person in i.target.values()]
-        pairs = [pair for _, person in people for pair in person["object"].split("),")]
+        yield from finding("filtered-object", "{n} annotated objects can never be covered: the filter takes them out of every caption", dropped)  # fmt: skip
+        described = [(i, wearer) for i in by_part["attribute_people"] for wearer in i.target.values()]
+        pairs = [pair for _, wearer in described for pair in wearer["object"].split("),")]
         lost = sum(pair.strip().endswith(")") for pair in pairs)
         yield Finding("lost-pairs", f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of attribute_people: the last of every person", lost)  # fmt: skip
-        yield from found("misspelt-key", "{n} people have no field 'person'", [f"{i.id}: {', '.join(person)}" for i, person in people if "person" not in person])  # fmt: skip
+        yield from finding("misspelt-key", "{n} people have no field 'person'", [f"{i.id}: {', '.join(wearer)}" for i, wearer in described if "person" not in wearer])  # fmt: skip
         several = [f"{i.id}: {text}" for i in by_part["attribute_object"] for text in i.target.values() if text.count("(") > 1]  # fmt: skip
-        yield from found("several-tuples", "{n} objects have several tuples: any of them is right", several)
+        yield from finding("several-tuples", "{n} objects have several tuples: any of them is right", several)
         ranked = [(i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()]
-        yield from found("alternatives", "{n} ranked objects have alternatives ('a / b')", [f"{key}: {name}" for key, name in ranked if "/" in name])  # fmt: skip
-        yield from found("spelling", "{n} ranked objects are misspelt ('filed')", [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)])  # fmt: skip
+        yield from finding("alternatives", "{n} ranked objects have alternatives ('a / b')", [f"{key}: {name}" for key, name in ranked if "/" in name])  # fmt: skip
+        yield from finding("spelling", "{n} ranked objects are misspelt ('filed')", [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)])  # fmt: skip
         shared = {i.image for i in by_part["relation_positional"]} & {i.image for i in by_part["relation_comparative"]}
         yield Finding("shared-pictures", f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation subsets", len(shared))  # fmt: skip
 

@@ -19,7 +19,7 @@ from .benchmark.asking import fill as fill
 from .benchmark.card import Card as Card
 from .benchmark.findings import Finding as Finding
 from .benchmark.findings import check_form as check_form
-from .benchmark.findings import found as found
+from .benchmark.findings import finding as finding
 from .benchmark.findings import same_question as same_question
 from .benchmark.interface import Benchmark as Benchmark
 from .benchmark.recorded import Recording as Recording

@@ -172,14 +172,14 @@ class Cell:
         DesignError
             They differ in no facet, or in more than one.
         """
-        found = self.differing(other)
-        if len(found) != 1:
-            many = "no facet" if not found else f"{len(found)} facets ({', '.join(found)})"
+        differing = self.differing(other)
+        if len(differing) != 1:
+            many = "no facet" if not differing else f"{len(differing)} facets ({', '.join(differing)})"
             raise DesignError(
                 f"{self} and {other} differ in {many}",
                 remedy="Compare administrations that differ in exactly one facet.",
             )
-        return found[0]
+        return differing[0]
 
 
 class Response(NamedTuple):

@@ -52,13 +52,13 @@ def test_pope_count_first_tenth_last(data: Path) -> None:
 
 
 def test_pope_oddities(data: Path) -> None:
-    found = findings("pope", data)
+    by_name = findings("pope", data)
     # counted from the files by the authors of the facts this project is built on: 5,127 = 1,500 yes + 3,627 no
-    assert found["union"].sentence.endswith("5127 distinct questions, 1500 answered yes and 3627 no")
-    assert found["shared-positives"].count == 1500
-    assert found["objects"].count == 79
-    assert "label-by-position" in found
-    assert "spelling" not in found, "today's release is clean"
+    assert by_name["union"].sentence.endswith("5127 distinct questions, 1500 answered yes and 3627 no")
+    assert by_name["shared-positives"].count == 1500
+    assert by_name["objects"].count == 79
+    assert "label-by-position" in by_name
+    assert "spelling" not in by_name, "today's release is clean"
 
 
 def test_pope_reads_arrays_older_copies_and_other_sources(data: Path, tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_pope_reads_arrays_older_copies_and_other_sources(data: Path, tmp_path: 
     (tmp_path / "pope" / "aokvqa" / "aokvqa_pope_seem_random.json").write_text(json.dumps(rows))
     form = hqm.load("pope", data=tmp_path).original
     assert Counter(item.part for item in form.items) == {"coco_random": 2910, "aokvqa_random": 60}
-    found = findings("pope", tmp_path)
-    assert found["spelling"].count == sum("an umbrella" in line for line in lines)
-    assert "size" in found
+    by_name = findings("pope", tmp_path)
+    assert by_name["spelling"].count == sum("an umbrella" in line for line in lines)
+    assert "size" in by_name
 
 
 def pope_rival(questions: list[dict[str, str]], answers: list[str]) -> dict[str, float]:
@@ -121,11 +121,18 @@ def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, le
     texts = [q["text"] for q in questions] + ["?"] * 10
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(json.dumps({"question": t, "answer": a}) for t, a in zip(texts, answers, strict=False)))
-    found = score_file(hqm.load("pope", data=data), path, f"coco_{part}")
+    scored = score_file(hqm.load("pope", data=data), path, f"coco_{part}")
     # d' is ours, not the release's
-    assert {name: value for name, value in found.metrics.items() if name != "d_prime"} == pope_rival(questions, answers)
-    assert (found.benchmark, found.part, found.scoring, found.parser) == ("pope", f"coco_{part}", "official", "pope")
-    assert found.unscored == max(0, 3000 - length)
+    assert {name: value for name, value in scored.metrics.items() if name != "d_prime"} == pope_rival(
+        questions, answers
+    )
+    assert (scored.benchmark, scored.part, scored.scoring, scored.parser) == (
+        "pope",
+        f"coco_{part}",
+        "official",
+        "pope",
+    )
+    assert scored.unscored == max(0, 3000 - length)
 
 
 def test_pope_tells_the_part_from_the_questions(data: Path, tmp_path: Path) -> None:
@@ -142,20 +149,20 @@ def test_pope_paper_scoring_leaves_out_what_cannot_be_read(data: Path, tmp_path:
     path = tmp_path / "answers.jsonl"
     answers = ["Yes"] * 1500 + ["hm"] * 1000 + ["No, there isn't."] * 500
     path.write_text("\n".join(json.dumps({"question": "", "answer": a}) for a in answers))
-    found = score_file(hqm.load("pope", data=data, scoring="paper"), path, "coco_random")
-    assert (found.parser, found.unscored) == ("strict", 1000)
+    scored = score_file(hqm.load("pope", data=data, scoring="paper"), path, "coco_random")
+    assert (scored.parser, scored.unscored) == ("strict", 1000)
     # labels alternate, so half of what is read is right
-    assert found.metrics["accuracy"] == 0.5
-    assert found.metrics["yes_ratio"] == 0.75
+    assert scored.metrics["accuracy"] == 0.5
+    assert scored.metrics["yes_ratio"] == 0.75
 
 
 def test_pope_undefined_ratios_are_null(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(json.dumps({"question": "", "answer": "No"}) for _ in range(3000)))
-    found = score_file(hqm.load("pope", data=data), path, "coco_random")
-    assert found.metrics["precision"] is None
-    assert found.metrics["f1"] is None
-    assert found.metrics["accuracy"] == 0.5
+    scored = score_file(hqm.load("pope", data=data), path, "coco_random")
+    assert scored.metrics["precision"] is None
+    assert scored.metrics["f1"] is None
+    assert scored.metrics["accuracy"] == 0.5
 
 
 def test_pope_flipped_answers_are_read_by_a_reader_that_understands_them(data: Path) -> None:
@@ -190,9 +197,9 @@ def test_amber_d_count_first_tenth_last(data: Path) -> None:
 
 
 def test_amber_d_oddities(data: Path) -> None:
-    found = findings("amber_d", data)
+    by_name = findings("amber_d", data)
     counts = {
-        name: found[name].count
+        name: by_name[name].count
         for name in ("label-by-id", "label-error", "annotation-overlap", "annotation-twice", "article", "pairs")
     }
     assert counts == {
@@ -203,14 +210,14 @@ def test_amber_d_oddities(data: Path) -> None:
         "article": 104,
         "pairs": 10,
     }
-    assert found["label-by-wording"].count == 758
-    assert found["constant-label"].count == 4924
-    assert found["wording"].count == 1664
-    assert found["self-relation"].count == 2
-    assert found["second-person"].count == 2
-    assert found["files-differ"].examples[0].startswith("13193: Is there a chair")
+    assert by_name["label-by-wording"].count == 758
+    assert by_name["constant-label"].count == 4924
+    assert by_name["wording"].count == 1664
+    assert by_name["self-relation"].count == 2
+    assert by_name["second-person"].count == 2
+    assert by_name["files-differ"].examples[0].startswith("13193: Is there a chair")
     # 79 by query_all, one more by the discriminative file, which asks another question under the id 13193
-    assert found["label-doubt"].count == 80
+    assert by_name["label-doubt"].count == 80
 
 
 _OF = {"state": "as", "number": "an", "action": "aa", "existence": "ha", "relation": "asso"}
@@ -278,24 +285,24 @@ def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed
     rng.shuffle(answers)
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(answers))
-    found = score_file(hqm.load("amber_d", data=data), path)
+    scored = score_file(hqm.load("amber_d", data=data), path)
     expected = amber_rival(data, answers)
-    assert {name: found.metrics[name] for name in expected} == expected
+    assert {name: scored.metrics[name] for name in expected} == expected
     unread = sum(a["response"] not in ("Yes", "No") for a in answers if a["id"] > 1004)
     asked = sum(a["id"] > 1004 for a in answers)
-    assert found.states.get("unparsed", 0) == unread
-    assert found.unscored == unread + 14216 - asked
+    assert scored.states.get("unparsed", 0) == unread
+    assert scored.unscored == unread + 14216 - asked
 
 
 def test_amber_d_paper_scoring_is_plain(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text(json.dumps([{"id": i, "response": "No, it is not."} for i in range(1005, 15221)]))
-    found = score_file(hqm.load("amber_d", data=data, scoring="paper"), path)
-    assert found.metrics["accuracy"] == 100 * 9427 / 14216
-    assert found.metrics["precision"] == 100 * 9427 / 14216
-    assert found.metrics["recall"] == 100.0
-    assert found.metrics["existence.f1"] == 100.0
-    assert found.metrics["yes_ratio"] == 0.0
+    scored = score_file(hqm.load("amber_d", data=data, scoring="paper"), path)
+    assert scored.metrics["accuracy"] == 100 * 9427 / 14216
+    assert scored.metrics["precision"] == 100 * 9427 / 14216
+    assert scored.metrics["recall"] == 100.0
+    assert scored.metrics["existence.f1"] == 100.0
+    assert scored.metrics["yes_ratio"] == 0.0
 
 
 def test_amber_d_refuses_other_ids(data: Path, tmp_path: Path) -> None:
@@ -362,7 +369,7 @@ def test_coco_chair_reads_the_ten_caption_files(data: Path) -> None:
 def test_coco_chair_score_against_plain_counting(data: Path) -> None:
     """CHAIR counted anew: objects.json, synonyms.json, and words taken as they are or without their plural s."""
     benchmark = hqm.load("coco_chair", data=data)
-    found = score_file(benchmark, data / "pope" / "captions" / "Instruction2_instructblip.json")
+    scored = score_file(benchmark, data / "pope" / "captions" / "Instruction2_instructblip.json")
     truth = json.loads((data / "coco" / "objects.json").read_text())
     lists = json.loads((data / "coco" / "synonyms.json").read_text())
     rows = [
@@ -382,8 +389,8 @@ def test_coco_chair_score_against_plain_counting(data: Path) -> None:
                 named.append(lists["inverse"][word])
         bad = [name for name in named if name not in truth[str(row["image_id"])]]
         wrong, mentions, captions = wrong + len(bad), mentions + len(named), captions + bool(bad)
-    assert found.n == 2000
+    assert scored.n == 2000
     # irregular plurals ("knives", "benches") are all that separates the two
-    assert found.metrics["chair_i"] == pytest.approx(wrong / mentions, abs=0.002)
-    assert found.metrics["chair_s"] == pytest.approx(captions / 2000, abs=0.003)
-    assert found.metrics["length"] == sum(len(row["text"].split()) for row in rows) / 2000
+    assert scored.metrics["chair_i"] == pytest.approx(wrong / mentions, abs=0.002)
+    assert scored.metrics["chair_s"] == pytest.approx(captions / 2000, abs=0.003)
+    assert scored.metrics["length"] == sum(len(row["text"].split()) for row in rows) / 2000

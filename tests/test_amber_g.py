@@ -41,12 +41,12 @@ def test_count_first_tenth_last(benchmark: Any) -> None:
 
 
 def test_oddities(benchmark: Any) -> None:
-    found = {f.name: f.count for f in benchmark.check(benchmark.original)}
-    assert found["annotation-overlap"] == 61
-    assert found["annotation-twice-truth"] == 14
-    assert found["shadowed-object"] == 335
-    assert found["safe-word-truth"] == 81
-    assert found["objects"] == 340
+    counts = {f.name: f.count for f in benchmark.check(benchmark.original)}
+    assert counts["annotation-overlap"] == 61
+    assert counts["annotation-twice-truth"] == 14
+    assert counts["shadowed-object"] == 335
+    assert counts["safe-word-truth"] == 81
+    assert counts["objects"] == 340
 
 
 # --- the released scorer, written anew ---
@@ -56,13 +56,13 @@ FILLERS = "The a near of and, with . is quite there! behind It Dogs Sky".split()
 
 def stub_nouns(text: str) -> list[Noun]:
     """A tagger that needs no context: a word whose singular is no filler is a noun; capitals keep their plural."""
-    found = []
+    nouns = []
     for match in re.finditer(r"[A-Za-z]+", text):
         word = match[0]
         if word not in FILLERS and word not in ("near", "and", "with", "is"):
             lemma = word[:-1] if word.endswith("s") and word == word.lower() and not word.endswith("ss") else word
-            found.append(Noun(word, lemma, match.start()))
-    return found
+            nouns.append(Noun(word, lemma, match.start()))
+    return nouns
 
 
 def vectors_of(words: list[str], seed: int) -> dict[str, np.ndarray]:
@@ -170,15 +170,15 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     likeness = VectorLikeness("stub", lambda word: embed([word], [vectors[word]]))
     finder: Any = type("Stub", (), {"name": "stub", "__call__": staticmethod(stub_nouns)})()
     benchmark.words = Words(Recipe("stub", "stub"), finder, likeness)
-    found = score_file(benchmark, tmp_path / "a.json")
+    scored = score_file(benchmark, tmp_path / "a.json")
     expected = rival.printed(answers)
-    assert {name: found.metrics[name] for name in expected} == expected
+    assert {name: scored.metrics[name] for name in expected} == expected
     assert expected != plain.printed(answers), "likeness makes a difference here"
     for at in (20, 40, 60, 80):
         cut = rival.printed(answers, at / 100)
-        assert (found.metrics[f"hal.at_{at}"], found.metrics[f"cover.at_{at}"]) == (cut["hal"], cut["cover"])
-    assert sum(found.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)) == pytest.approx(1)
-    assert found.states == {"ok": len(answers) - 1, "missing": 1005 - len(answers)}
+        assert (scored.metrics[f"hal.at_{at}"], scored.metrics[f"cover.at_{at}"]) == (cut["hal"], cut["cover"])
+    assert sum(scored.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)) == pytest.approx(1)
+    assert scored.states == {"ok": len(answers) - 1, "missing": 1005 - len(answers)}
 
 
 def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> Non
     benchmark: Any = hqm.load("amber_g", data=data, scoring="paper")
     finder: Any = type("Stub", (), {"name": "stub", "__call__": staticmethod(stub_nouns)})()
     benchmark.words = Words(Recipe("stub", "stub"), finder, None)
-    found = score_file(benchmark, tmp_path / "a.json").metrics
+    metrics = score_file(benchmark, tmp_path / "a.json").metrics
     objects = {w.lower() for note in rival.notes[:1004] for w in note["truth"] + note["hallu"]}
     chair, cover, hal, cog = [], [], [], []
     for answer in answers:
@@ -204,7 +204,7 @@ def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> Non
         cover.append(len(said & true) / len(true))
         hal.append(bool(said - true))
     for name, values in (("chair", chair), ("cover", cover), ("hal", hal), ("cog", cog)):
-        assert found[name] == pytest.approx(100 * np.mean(values)), name
+        assert metrics[name] == pytest.approx(100 * np.mean(values)), name
 
 
 # --- by hand ---
@@ -218,17 +218,20 @@ def score(benchmark: Any, tmp_path: Path, **answers: str) -> dict[str, Any]:
 
 def test_a_description_by_hand(benchmark: Any, tmp_path: Path) -> None:
     """Picture 10: ball, man, hat, sky and tie are there; sun, bird, grass, tree and woman are expected."""
-    found = score(benchmark, tmp_path, i10="A man throws a ball. Two birds sit in a car near the hats.")
-    assert found["chair"] == 40.0  # bird and car, of man, ball, bird, car and hat
-    assert found["cover"] == 60.0
-    assert found["hal"] == 100.0
-    assert found["cog"] == 20.0
+    metrics = score(benchmark, tmp_path, i10="A man throws a ball. Two birds sit in a car near the hats.")
+    assert metrics["chair"] == 40.0  # bird and car, of man, ball, bird, car and hat
+    assert metrics["cover"] == 60.0
+    assert metrics["hal"] == 100.0
+    assert metrics["cog"] == 20.0
     # birds and car are words 7 and 11 of 14: the first 40 percent are six words, the first 60 percent nine
-    assert found["length"] == 14
-    assert found["position"] == pytest.approx((6.5 + 10.5) / 28)
-    assert [found[f"position.at_{at}"] for at in (20, 40, 60, 80, 100)] == [0, 0, 0.5, 0.5, 0]
-    assert (found["hal.at_40"], found["hal.at_60"]) == (0.1, 100.0)  # not 0: the release's denominator has 0.001 more
-    assert (found["cover.at_20"], found["cover.at_80"], found["cover"]) == (20.0, 40.0, 60.0)
+    assert metrics["length"] == 14
+    assert metrics["position"] == pytest.approx((6.5 + 10.5) / 28)
+    assert [metrics[f"position.at_{at}"] for at in (20, 40, 60, 80, 100)] == [0, 0, 0.5, 0.5, 0]
+    assert (metrics["hal.at_40"], metrics["hal.at_60"]) == (
+        0.1,
+        100.0,
+    )  # not 0: the release's denominator has 0.001 more
+    assert (metrics["cover.at_20"], metrics["cover.at_80"], metrics["cover"]) == (20.0, 40.0, 60.0)
 
 
 def test_a_capital_letter_is_lost_in_official_scoring_alone(data: Path, tmp_path: Path) -> None:
@@ -249,8 +252,8 @@ def test_an_associated_word_covers_the_other_object_in_official_scoring(data: Pa
 
 def test_a_description_of_nothing(data: Path, tmp_path: Path) -> None:
     for scoring, chair in (("official", 0.0), ("paper", None)):
-        found = score(hqm.load("amber_g", data=data, scoring=scoring), tmp_path, i10="", i11="It is nice.")  # type: ignore[arg-type]
-        assert (found["chair"], found["cover"], found["position"]) == (chair, 0.0, None)
+        metrics = score(hqm.load("amber_g", data=data, scoring=scoring), tmp_path, i10="", i11="It is nice.")  # type: ignore[arg-type]
+        assert (metrics["chair"], metrics["cover"], metrics["position"]) == (chair, 0.0, None)
 
 
 def test_the_amber_score(benchmark: Any) -> None:
@@ -276,8 +279,8 @@ def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
 
     rows = descriptions(benchmark, 80, np.random.default_rng(1))
     (tmp_path / "a.json").write_text(json.dumps(rows))
-    found = score_file(benchmark, tmp_path / "a.json")
-    assert (found.n, found.unscored) == (1004, 0)
+    scored = score_file(benchmark, tmp_path / "a.json")
+    assert (scored.n, scored.unscored) == (1004, 0)
 
 
 def test_the_parallel_form_reads_as_english(benchmark: Any) -> None:

@@ -104,9 +104,9 @@ def test_both_scorings_load(benchmark: Benchmark) -> None:
 
 
 def test_the_card_says_where_it_comes_from(benchmark: Benchmark) -> None:
-    found = benchmark.card
-    assert found.title
-    assert found.summary
-    assert found.licence
-    assert found.url.startswith("https://")
-    assert found.types
+    card = benchmark.card
+    assert card.title
+    assert card.summary
+    assert card.licence
+    assert card.url.startswith("https://")
+    assert card.types

@@ -61,12 +61,12 @@ def test_faithscore_count_first_tenth_last(data: Path) -> None:
 
 def test_faithscore_oddities(data: Path) -> None:
     benchmark = load(data)
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
     # counted from the files by the authors of the facts this project is built on
-    assert found["no-facts"].count == 16
-    assert found["annotation"].sentence.startswith("180 annotated answers: 1378 sub-sentences, 1380 facts")
-    assert "the 10 answers that are 0 throughout have no facts" in found["inverted-readme"].sentence
-    assert found["stray-quote"].count == 3
+    assert by_name["no-facts"].count == 16
+    assert by_name["annotation"].sentence.startswith("180 annotated answers: 1378 sub-sentences, 1380 facts")
+    assert "the 10 answers that are 0 throughout have no facts" in by_name["inverted-readme"].sentence
+    assert by_name["stray-quote"].count == 3
 
 
 def test_faithscore_parallel_instructions(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,9 +106,9 @@ def test_the_released_annotation_is_a_criterion(data: Path) -> None:
 
 def test_the_annotated_answers_are_recordings(data: Path, tmp_path: Path) -> None:
     benchmark = load(data)
-    found = benchmark.recordings(data / "faithscore" / "annotation.jsonl")
-    assert [(r.respondent, len(r.answers)) for r in found] == [("LLaVA", 90), ("InstructBLIP", 90)]
-    assert found[0].answers["000000525439/conv"].text.startswith("The skateboard is positioned on a ramp")
+    recordings = benchmark.recordings(data / "faithscore" / "annotation.jsonl")
+    assert [(r.respondent, len(r.answers)) for r in recordings] == [("LLaVA", 90), ("InstructBLIP", 90)]
+    assert recordings[0].answers["000000525439/conv"].text.startswith("The skateboard is positioned on a ramp")
     path = tmp_path / "part.jsonl"
     path.write_text("\n".join((data / "faithscore" / "annotation.jsonl").read_text().splitlines()[:90]))
     with pytest.raises(hqm.AnswerError, match="90 rows, not 180"):
@@ -119,8 +119,8 @@ def test_other_criterion_files_are_read_as_before(data: Path, tmp_path: Path) ->
     path = tmp_path / "labels.csv"
     path.write_text("item,respondent,label\n000000525439/conv,a,1\n000000525439/detail,a,\n")
     benchmark = load(data)
-    found = benchmark.read_criterion(path, benchmark.original, ["a"])
-    assert [(j.item, j.label) for j in found] == [("000000525439/conv", 1.0), ("000000525439/detail", None)]
+    labels = benchmark.read_criterion(path, benchmark.original, ["a"])
+    assert [(j.item, j.label) for j in labels] == [("000000525439/conv", 1.0), ("000000525439/detail", None)]
 
 
 # --- scoring ---
@@ -202,14 +202,14 @@ def test_faithscore_prints_what_package_009_prints(data: Path, seed: int) -> Non
         marked, facts, said = replies(rng)
         rival.add(marked, facts, said)
         verdicts[item.id] = judge(benchmark, item, {"recognizer": [marked], "decomposer": [facts], "verifier": said})
-    found = totals(benchmark, verdicts)
-    assert found["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
-    assert found["sentence_faithscore"] == pytest.approx(sum(rival.sentences) / 90, rel=1e-14)
+    metrics = totals(benchmark, verdicts)
+    assert metrics["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
+    assert metrics["sentence_faithscore"] == pytest.approx(sum(rival.sentences) / 90, rel=1e-14)
     assert [verdicts[i.id].value for i in benchmark.original.items] == rival.means
     for kind, name in zip(KINDS, NAMES, strict=True):
-        assert found[f"{name}_faithscore"] == rival.kinds[f"{kind} true"] / rival.kinds[kind]
+        assert metrics[f"{name}_faithscore"] == rival.kinds[f"{kind} true"] / rival.kinds[kind]
     conv = [mean for mean, item in zip(rival.means, benchmark.original.items, strict=True) if item.part == "conv"]
-    assert found["conv.faithscore"] == pytest.approx(sum(conv) / 30, rel=1e-14)
+    assert metrics["conv.faithscore"] == pytest.approx(sum(conv) / 30, rel=1e-14)
 
 
 def test_annotated_facts_score_like_the_annotation(data: Path) -> None:
@@ -350,12 +350,12 @@ def test_faithscore_scores_files_of_answers_replies_and_labels(data: Path, tmp_p
             lines += [json.dumps({"item": item.id, "role": role, "reply": text}) for text in texts]
     path.write_text("\n".join(lines))
     annotation = data / "faithscore" / "annotation.jsonl"
-    found = score_file(benchmark, answers, judgements=path, criterion=annotation)
-    assert found.metrics["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
-    assert found.metrics["sentence_faithscore"] == pytest.approx(sum(rival.sentences) / 90, rel=1e-14)
-    assert found.unscored == 0
-    assert found.criterion["labelled"] == 90
-    assert found.criterion["faithful"] == pytest.approx(0.7638397254155317, rel=1e-14)
+    scored = score_file(benchmark, answers, judgements=path, criterion=annotation)
+    assert scored.metrics["faithscore"] == pytest.approx(sum(rival.means) / 90, rel=1e-14)
+    assert scored.metrics["sentence_faithscore"] == pytest.approx(sum(rival.sentences) / 90, rel=1e-14)
+    assert scored.unscored == 0
+    assert scored.criterion["labelled"] == 90
+    assert scored.criterion["faithful"] == pytest.approx(0.7638397254155317, rel=1e-14)
     paper = score_file(load(data, scoring="paper"), answers, judgements=path, criterion=annotation)
     assert paper.unscored > 0
     assert paper.criterion["labelled"] == 90 - sum(not r["stage 2"] for r in rows)

@@ -57,7 +57,7 @@ def server() -> Iterator[FileServer]:
     running.thread.join(timeout=10)
 
 
-def one(url: str, **file: Any) -> Card:
+def card_of(url: str, **file: Any) -> Card:
     entry = {"path": "sub/file.bin", "url": url, "sha256": hashlib.sha256(BODY).hexdigest(), "size": len(BODY), **file}
     data = {"name": "far", "title": "Far", "version": "1", "task": "vqa", "data": {"folder": "far"}}
     return Card.parse({**data, "source": {"revision": "1", "files": [entry]}}, "test")
@@ -66,7 +66,7 @@ def one(url: str, **file: Any) -> Card:
 def test_a_file_is_downloaded_checked_and_not_got_twice(server: FileServer, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     for state in ("downloaded", "there"):
-        (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a))
+        (got,) = fetch(card_of(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a))
         assert got.state == state
         assert got.path.read_bytes() == BODY
     assert seen[-1] == ("sub/file.bin", len(BODY), len(BODY))
@@ -75,9 +75,9 @@ def test_a_file_is_downloaded_checked_and_not_got_twice(server: FileServer, tmp_
 
 def test_an_interrupted_download_goes_on(server: FileServer, tmp_path: Path) -> None:
     server.cut = True
-    (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path)
+    (got,) = fetch(card_of(f"{server.url}/file.bin"), tmp_path)
     assert (got.state, "ended early" in got.how) == ("missing", True)
-    (got,) = fetch(one(f"{server.url}/file.bin"), tmp_path)
+    (got,) = fetch(card_of(f"{server.url}/file.bin"), tmp_path)
     assert got.state == "downloaded"
     assert got.path.read_bytes() == BODY
     assert server.ranges == ["", f"bytes={len(BODY) // 2}-"]
@@ -85,13 +85,13 @@ def test_an_interrupted_download_goes_on(server: FileServer, tmp_path: Path) -> 
 
 def test_a_wrong_file_is_refused_and_removed(server: FileServer, tmp_path: Path) -> None:
     with pytest.raises(hqm.DataError, match="checksum"):
-        list(fetch(one(f"{server.url}/file.bin", sha256="0" * 64), tmp_path))
+        list(fetch(card_of(f"{server.url}/file.bin", sha256="0" * 64), tmp_path))
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "sub").mkdir()
     (tmp_path / "copy" / "sub" / "file.bin").write_bytes(b"other")
     with pytest.raises(hqm.DataError, match="checksum"):
-        list(fetch(one(""), tmp_path / "root", source=tmp_path / "copy"))
+        list(fetch(card_of(""), tmp_path / "root", source=tmp_path / "copy"))
 
 
 def test_without_the_network_the_address_and_the_place_are_said(server: FileServer, tmp_path: Path) -> None:
@@ -99,24 +99,24 @@ def test_without_the_network_the_address_and_the_place_are_said(server: FileServ
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/file.bin"
     for address in (url, f"{server.url}/gone"):
-        (got,) = fetch(one(address), tmp_path)
+        (got,) = fetch(card_of(address), tmp_path)
         assert got.state == "missing"
         assert address in got.how
         assert str(tmp_path / "far" / "sub" / "file.bin") in got.how
-    (got,) = fetch(one("", how="Sign the form."), tmp_path)
+    (got,) = fetch(card_of("", how="Sign the form."), tmp_path)
     assert (got.state, got.how) == ("missing", "Sign the form.")
 
 
 def test_a_path_may_not_leave_the_folder(tmp_path: Path) -> None:
     with pytest.raises(hqm.ImageError):
-        list(fetch(one("", path="../out.bin"), tmp_path))
+        list(fetch(card_of("", path="../out.bin"), tmp_path))
 
 
 @pytest.mark.parametrize("name", [name for name in hqm.names() if card(name).data.folder])
 def test_every_release_is_taken_from_a_copy_and_loads(name: str, data: Path, tmp_path: Path) -> None:
-    found = list(fetch(card(name), tmp_path, source=data))
-    assert found, f"the card of {name} names no files"
-    assert {got.state for got in found if not got.optional} <= {"copied"}
+    fetched = list(fetch(card(name), tmp_path, source=data))
+    assert fetched, f"the card of {name} names no files"
+    assert {got.state for got in fetched if not got.optional} <= {"copied"}
     again = list(fetch(card(name), tmp_path, source=data))
     assert {got.state for got in again} <= {"there", "missing"}
     assert hqm.load(name, data=tmp_path).original.digest == hqm.load(name, data=data).original.digest
@@ -142,8 +142,8 @@ def test_the_command_says_what_is_missing(data: Path, tmp_path: Path, capsys: py
 
     status, out = run("fetch", "pope", "--data", tmp_path, "--from", data, "--json")
     assert status == 0
-    (found,) = json.loads(out)
-    assert {file["state"] for file in found["fetched"]} == {"copied"}
+    (printed,) = json.loads(out)
+    assert {file["state"] for file in printed["fetched"]} == {"copied"}
     status, out = run("fetch", "amber_d", "--data", tmp_path / "b", "--from", tmp_path)
     assert status == 1
     assert "missing" in out
@@ -156,4 +156,4 @@ def test_the_data_root_is_the_variable_or_a_folder_here(monkeypatch: pytest.Monk
     assert data_root(None) == Path("data")
     monkeypatch.setenv("HQM_DATA", str(tmp_path))
     assert data_root(None) == tmp_path
-    assert [found.name for found in cards(["all"])] == list(hqm.names())
+    assert [each.name for each in cards(["all"])] == list(hqm.names())

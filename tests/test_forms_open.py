@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hqm import Item, NoRule
 from hqm.forms.build import flip_item, rephrase_item
-from hqm.forms.deny import deny, is_compound
+from hqm.forms.denial import deny, is_compound
 from hqm.forms.open import rephrase_open
 
 SAID = {

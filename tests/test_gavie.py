@@ -55,10 +55,10 @@ def test_count_first_tenth_last(benchmark: Benchmark) -> None:
 
 
 def test_oddities(benchmark: Benchmark) -> None:
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert (found["wordings"].count, found["coordinates"].count, found["full-width"].count) == (993, 25, 1)
-    assert "2 to 18 each" in found["shared-pictures"].sentence
-    assert "no-regions" in found
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
+    assert (by_name["wordings"].count, by_name["coordinates"].count, by_name["full-width"].count) == (993, 25, 1)
+    assert "2 to 18 each" in by_name["shared-pictures"].sentence
+    assert "no-regions" in by_name
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,12 @@ def test_several_answers_in_one_call(data: Path) -> None:
     assert prompts[0].count("score of the answer3:") == 2
     single = hqm.load("gavie", data=data)
 
-    async def one(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    async def ask_single(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
         return release([5], [len(re.findall(r"Answer\d+: ", prompt))])
 
-    apart = asyncio.run(single.judge_together(single.original.items[0], {"a": Response("A"), "b": Response("B")}, one))
+    apart = asyncio.run(
+        single.judge_together(single.original.items[0], {"a": Response("A"), "b": Response("B")}, ask_single)
+    )
     assert [v.value for v in apart.values()] == [1, 1]
 
 

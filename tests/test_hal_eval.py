@@ -55,12 +55,12 @@ def test_count_first_tenth_last(questions: Any) -> None:
 
 
 def test_oddities(questions: Any, descriptions: Any) -> None:
-    found = {f.name: f.count for f in questions.check(questions.original)}
-    assert found["out_of_domain-empty"] == 2
-    assert found["in_domain-whitespace"] == 705
-    assert (found["in_domain-event-length"], found["out_of_domain-event-length"]) == (4993, 4995)
-    assert found["out_of_domain-full-stop"] == 0
-    assert found["out_of_domain-repeated"] == 5  # 4,995 distinct pictures
+    counts = {f.name: f.count for f in questions.check(questions.original)}
+    assert counts["out_of_domain-empty"] == 2
+    assert counts["in_domain-whitespace"] == 705
+    assert (counts["in_domain-event-length"], counts["out_of_domain-event-length"]) == (4993, 4995)
+    assert counts["out_of_domain-full-stop"] == 0
+    assert counts["out_of_domain-repeated"] == 5  # 4,995 distinct pictures
     assert {f.name for f in descriptions.check(descriptions.original)} == {"out_of_domain-repeated", "pictures-not-distributed"}  # fmt: skip
 
 
@@ -153,14 +153,14 @@ def test_the_released_lists_against_a_rival(data: Path, questions: Any, tmp_path
     if shape == "dictionaries":
         written = [{"predict": [rng.choice(TEXTS[code]) for code in row], "result": row} for row in rows]
     (tmp_path / "code2.json").write_text(json.dumps(written))
-    found = score_file(questions, tmp_path / "code2.json", part)
+    scored = score_file(questions, tmp_path / "code2.json", part)
     for kind in ORDER[1:]:
         expected = rival(rows, kind, everything=True)
-        assert {name: found.metrics[f"{part}.{kind}.{name}"] for name in expected} == pytest.approx(expected)
-        assert found.metrics[f"{kind}.f1"] == found.metrics[f"{part}.{kind}.f1"]
-    assert len({found.metrics[f"{kind}.recall"] for kind in ORDER[1:]}) == 1, "all types share the true captions"
-    assert found.unscored == sum(code == 2 for row in rows for code in row)
-    assert "in_domain.f1" not in found.metrics or part == "in_domain"
+        assert {name: scored.metrics[f"{part}.{kind}.{name}"] for name in expected} == pytest.approx(expected)
+        assert scored.metrics[f"{kind}.f1"] == scored.metrics[f"{part}.{kind}.f1"]
+    assert len({scored.metrics[f"{kind}.recall"] for kind in ORDER[1:]}) == 1, "all types share the true captions"
+    assert scored.unscored == sum(code == 2 for row in rows for code in row)
+    assert "in_domain.f1" not in scored.metrics or part == "in_domain"
 
 
 def test_texts_and_lists_score_the_same(data: Path, questions: Any, tmp_path: Path) -> None:
@@ -170,8 +170,10 @@ def test_texts_and_lists_score_the_same(data: Path, questions: Any, tmp_path: Pa
     texts = [{"predict": [rng.choice(TEXTS[code]) for code in row]} for row in rows]
     (tmp_path / "lists.json").write_text(json.dumps(rows))
     (tmp_path / "texts.json").write_text(json.dumps(texts))
-    one, other = (score_file(questions, tmp_path / f"{name}.json", "in_domain") for name in ("lists", "texts"))
-    assert one.metrics == other.metrics
+    from_lists, from_texts = (
+        score_file(questions, tmp_path / f"{name}.json", "in_domain") for name in ("lists", "texts")
+    )
+    assert from_lists.metrics == from_texts.metrics
 
 
 def test_paper_scoring_leaves_out_what_it_cannot_read(data: Path, tmp_path: Path) -> None:
@@ -179,10 +181,10 @@ def test_paper_scoring_leaves_out_what_it_cannot_read(data: Path, tmp_path: Path
     rng = random.Random(1)
     rows = [rng.choices([0, 1, 2], k=5) for _ in range(5000)]
     (tmp_path / "lists.json").write_text(json.dumps(rows))
-    found = score_file(paper, tmp_path / "lists.json", "in_domain")
+    scored = score_file(paper, tmp_path / "lists.json", "in_domain")
     for kind in ORDER[1:]:
         expected = rival(rows, kind, everything=False)
-        assert {name: found.metrics[f"in_domain.{kind}.{name}"] for name in expected} == pytest.approx(expected)
+        assert {name: scored.metrics[f"in_domain.{kind}.{name}"] for name in expected} == pytest.approx(expected)
 
 
 def test_wrong_lists_are_refused(questions: Any, tmp_path: Path) -> None:
@@ -200,9 +202,9 @@ def test_wrong_lists_are_refused(questions: Any, tmp_path: Path) -> None:
 
 def test_answers_in_our_own_format(questions: Any, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"item": "in_domain/1/truth", "answer": "Yes"}\n')
-    found = score_file(questions, tmp_path / "a.jsonl")
-    assert found.metrics["in_domain.object.recall"] == 1.0
-    assert found.unscored == 49999
+    scored = score_file(questions, tmp_path / "a.jsonl")
+    assert scored.metrics["in_domain.object.recall"] == 1.0
+    assert scored.unscored == 49999
 
 
 # --- the evaluator ---
@@ -262,8 +264,14 @@ def test_shares_of_the_hallucinated_descriptions(descriptions: Any) -> None:
     verdicts = [judged(descriptions, "No")] * 5 + [judged(descriptions, "Yes", kinds) for kinds in ("object", "Object, event", "?")]  # fmt: skip
     keys = {key for v in verdicts for key in v.tally}
     sums: Any = Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys})  # type: ignore[misc]
-    found = {name: float(descriptions.metric(name)(sums)) for name in ("accuracy", "object_ratio", "event_ratio", "other_ratio", "length")}  # fmt: skip
-    assert found == {"accuracy": 5 / 8, "object_ratio": 2 / 3, "event_ratio": 1 / 3, "other_ratio": 1 / 3, "length": 5}
+    metrics = {name: float(descriptions.metric(name)(sums)) for name in ("accuracy", "object_ratio", "event_ratio", "other_ratio", "length")}  # fmt: skip
+    assert metrics == {
+        "accuracy": 5 / 8,
+        "object_ratio": 2 / 3,
+        "event_ratio": 1 / 3,
+        "other_ratio": 1 / 3,
+        "length": 5,
+    }
     clean: Any = Sums(dict(judged(descriptions, "No").tally))  # type: ignore[arg-type]
     assert str(float(descriptions.metric("object_ratio")(clean))) == "nan"
 

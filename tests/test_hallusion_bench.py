@@ -70,15 +70,15 @@ def test_count_first_tenth_last_and_types(data: Path) -> None:
 
 def test_oddities(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
-    found = {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
+    by_name = {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
     counts = {
         "wh-question": 18, "whether": 12, "spelling": 18, "bare-reference": 76, "text-only": 178, "instruction": 264,
         "pair-wording": 166, "single-pair": 3, "twin": 729, "contradictory-label": 1, "duplicate-question": 3,
     }  # fmt: skip
-    assert {name: found[name].count for name in counts} == counts
-    assert "346 figures" in found["category-collision"].sentence
-    assert "332" in found["category-collision"].sentence
-    assert "166 of 455" in found["pair-wording"].sentence
+    assert {name: by_name[name].count for name in counts} == counts
+    assert "346 figures" in by_name["category-collision"].sentence
+    assert "332" in by_name["category-collision"].sentence
+    assert "166 of 455" in by_name["pair-wording"].sentence
 
 
 # --- the parallel form ---
@@ -155,17 +155,17 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
             "easy_aacc": together([row for row in some if row["visual_input"] != "2"], "question_id"),
             "hard_aacc": together([row for row in some if row["visual_input"] == "2"], "question_id"),
         }
-        found = {dot + metric: share(sum(map(all, groups)), len(groups)) for metric, groups in sets.items()}
+        numbers = {dot + metric: share(sum(map(all, groups)), len(groups)) for metric, groups in sets.items()}
         if dot.count("_"):
-            return found
+            return numbers
         figures = sets["facc"]
-        found[dot + "figures_wrong"] = share(sum(not any(group) for group in figures), len(figures))
-        found[dot + "figures_inconsistent"] = share(sum(any(g) and not all(g) for g in figures), len(figures))
-        found[dot + "figure_score"] = round(sum(sum(g) / len(g) for g in figures) / len(figures), 4)
+        numbers[dot + "figures_wrong"] = share(sum(not any(group) for group in figures), len(figures))
+        numbers[dot + "figures_inconsistent"] = share(sum(any(g) and not all(g) for g in figures), len(figures))
+        numbers[dot + "figure_score"] = round(sum(sum(g) / len(g) for g in figures) / len(figures), 4)
         causes = Counter(filter(None, map(cause, some)))
         for what in ("lh", "vi", "mixed"):
-            found[dot + what] = share(causes[what], sum(causes.values()))
-        return found
+            numbers[dot + what] = share(causes[what], sum(causes.values()))
+        return numbers
 
     firsts = {name(row, "question_id"): check[row["id"]] for row in rows if row["figure_id"] == "0"}
 
@@ -190,18 +190,20 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
             }  # fmt: skip
         return table.get((before, now))
 
-    found = accuracies(rows, "")
+    numbers = accuracies(rows, "")
     for category in ("VD", "VS"):
-        mine = [row for row in rows if row["category"] == category]
-        found |= accuracies(mine, f"{category.lower()}.")
-        for kind in {row["subcategory"] for row in mine}:
-            found |= accuracies([row for row in mine if row["subcategory"] == kind], f"{category.lower()}_{kind}.")
+        of_category = [row for row in rows if row["category"] == category]
+        numbers |= accuracies(of_category, f"{category.lower()}.")
+        for kind in {row["subcategory"] for row in of_category}:
+            numbers |= accuracies(
+                [row for row in of_category if row["subcategory"] == kind], f"{category.lower()}_{kind}."
+            )
     truths = [row["gt_answer"] == "1" for row in rows]
     inferred = [right(row) == truth for row, truth in zip(rows, truths, strict=True)]
     wrong = [truth for row, truth in zip(rows, truths, strict=True) if not right(row)]
-    found["yes_diff"] = sum(inferred) / len(rows) - sum(truths) / len(rows)
-    found["fp_ratio"] = (len(wrong) - sum(wrong)) / len(wrong)
-    return found
+    numbers["yes_diff"] = sum(inferred) / len(rows) - sum(truths) / len(rows)
+    numbers["fp_ratio"] = (len(wrong) - sum(wrong)) / len(wrong)
+    return numbers
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -221,9 +223,9 @@ def test_every_number_is_the_releases_own(data: Path, tmp_path: Path, records: A
     form, given = benchmark.read_answers(path, benchmark.original)
     matrix = judged(benchmark, form, dict(given), benchmark.read_replies(path, form))
     expected = rival(rows, {r["id"]: r["gpt4v_output_gpt_check"] for r in rows}, {r["id"]: r["same"] for r in rows})
-    found = {m.name: float(matrix.score(m)[0]) for m in benchmark.metrics}
-    assert {name: found[name] for name in expected} == expected
-    assert set(found) - set(expected) == {"unclear"}
+    metrics = {m.name: float(matrix.score(m)[0]) for m in benchmark.metrics}
+    assert {name: metrics[name] for name in expected} == expected
+    assert set(metrics) - set(expected) == {"unclear"}
     assert matrix.unscored() == 0
 
 
@@ -293,18 +295,18 @@ def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) 
     path.write_text(json.dumps(rows))
     benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
     assert benchmark.roles == ()
-    found = score_file(benchmark, path)
+    scored = score_file(benchmark, path)
     read = {"Yes, it is.": "1", "No.": "0", "no": "0"}
-    told = [(read[r["model_prediction"]], r["gt_answer"]) for r in rows if r["model_prediction"] in read]
-    assert found.metrics["aacc"] == share(sum(a == b for a, b in told), len(told))
-    assert found.unscored == len(rows) - len(told)
+    pairs = [(read[r["model_prediction"]], r["gt_answer"]) for r in rows if r["model_prediction"] in read]
+    assert scored.metrics["aacc"] == share(sum(a == b for a, b in pairs), len(pairs))
+    assert scored.unscored == len(rows) - len(pairs)
     figures = defaultdict(list)
     for row in rows:
         if not (row["category"] == "VS" and row["figure_id"] == "0"):
             figures[row["category"], row["subcategory"], row["set_id"], row["figure_id"]].append(row)
     whole = [f for f in figures.values() if all(r["model_prediction"] in read for r in f)]
     right = [all(read[r["model_prediction"]] == r["gt_answer"] for r in f) for f in whole]
-    assert found.metrics["facc"] == share(sum(right), len(right)), "a figure with an unread answer drops out"
+    assert scored.metrics["facc"] == share(sum(right), len(right)), "a figure with an unread answer drops out"
 
 
 # --- files ---
@@ -381,7 +383,7 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
 
     benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
     rng = random.Random(1)
-    people = []
+    respondents = []
     for skill in (0.6, 0.75, 0.9, 0.97):
         answers = {}
         for form in (benchmark.original, benchmark.parallel_form):
@@ -389,19 +391,19 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
             answers[form.name, 0] = {
                 i.id: i.target if rng.random() < skill else said[str(i.target)] for i in form.items
             }
-        people.append(recorded(f"skill{skill}", answers))
+        respondents.append(recorded(f"skill{skill}", answers))
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        desk, asked = administered(store, benchmark, people)
+        desk, asked = administered(store, benchmark, respondents)
         audit = hqm.audit(benchmark, desk, asked, metrics=["aacc", "facc", "qacc"])
-    for person in audit.respondents:
+    for respondent in audit.respondents:
         for name in ("facc", "qacc"):
-            low, high = person.intervals[name]
-            score = person.scores[name]
+            low, high = respondent.intervals[name]
+            score = respondent.scores[name]
             assert score is not None
             assert low is not None
             assert high is not None
             assert low < score < high
-            assert score < (person.scores["aacc"] or 0)
-        assert sum(person.scores[name] or 0 for name in ("lh", "vi", "mixed")) == pytest.approx(100, abs=2e-4)
-    found = audit.estimate("parallel_forms.pearson", "facc")
-    assert (found.value or 0) > 0.9
+            assert score < (respondent.scores["aacc"] or 0)
+        assert sum(respondent.scores[name] or 0 for name in ("lh", "vi", "mixed")) == pytest.approx(100, abs=2e-4)
+    retest = audit.estimate("parallel_forms.pearson", "facc")
+    assert (retest.value or 0) > 0.9

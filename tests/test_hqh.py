@@ -77,17 +77,17 @@ def test_hqh_count_first_tenth_last(data: Path) -> None:
 
 def test_hqh_oddities(data: Path) -> None:
     benchmark = load(data)
-    found = {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
+    by_name = {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
     # counted from the files by the authors of the facts this project is built on
-    assert found["no-image-data"].count == 4000 - 1381
-    assert "925 pictures" in found["no-image-data"].sentence
-    assert found["one-instruction"].count == 500
-    assert found["contradictory-label"].count == 17
-    assert found["duplicate-across-types"].count == 12
-    assert found["number-spelling"].sentence.endswith("'One.' 183 times, '1.' 55 times")
-    assert found["common-answer"].count == 141
-    assert any("WHat" in example for example in found["spelling"].examples)
-    assert "type-by-position" in found
+    assert by_name["no-image-data"].count == 4000 - 1381
+    assert "925 pictures" in by_name["no-image-data"].sentence
+    assert by_name["one-instruction"].count == 500
+    assert by_name["contradictory-label"].count == 17
+    assert by_name["duplicate-across-types"].count == 12
+    assert by_name["number-spelling"].sentence.endswith("'One.' 183 times, '1.' 55 times")
+    assert by_name["common-answer"].count == 141
+    assert any("WHat" in example for example in by_name["spelling"].examples)
+    assert "type-by-position" in by_name
 
 
 def test_hqh_reads_the_other_shapes(data: Path, tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_hqh_reads_the_other_shapes(data: Path, tmp_path: Path) -> None:
     (folder / "HQH.json").write_text(json.dumps(rows))
     benchmark = load(tmp_path)
     assert [i.image for i in benchmark.original.items] == [f"{row['image_id']}.jpg" for row in rows]
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert found["no-ground-truth"].count == 5
-    assert "nor is an older one" in found["no-image-data"].sentence
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
+    assert by_name["no-ground-truth"].count == 5
+    assert "nor is an older one" in by_name["no-image-data"].sentence
     # neither a right answer nor a description: there is nothing to judge by
     verdict = asyncio.run(benchmark.judge(benchmark.original.items[0], Response("x"), played_back({})))
     assert (verdict.value, verdict.state) == (None, "missing")
@@ -165,10 +165,10 @@ def test_hqh_june_2024_prints_what_the_release_prints(data: Path, seed: int) -> 
     rng = random.Random(seed)
     said = {i.id: rng.choice(REPLIES_2024) for i in benchmark.original.items if rng.random() < 0.3}
     labels = {i.id: i.type for i in benchmark.original.items}
-    found = judged(benchmark, {key: [text] for key, text in said.items()})
+    metrics = judged(benchmark, {key: [text] for key, text in said.items()})
     expected = rival_june(said, labels)
-    assert found["hallucination_rate"] == expected.pop("overall")
-    assert {name: found[f"{name}.hallucination_rate"] for name in expected} == expected
+    assert metrics["hallucination_rate"] == expected.pop("overall")
+    assert {name: metrics[f"{name}.hallucination_rate"] for name in expected} == expected
 
 
 def rival_february(replies: dict[str, list[str]], types: dict[str, str]) -> dict[str, float]:
@@ -206,8 +206,8 @@ def test_hqh_february_2025_prints_what_the_release_prints(data: Path, seed: int)
         i.id: rng.choices(REPLIES_2025, k=rng.randint(1, 4)) for i in benchmark.original.items if rng.random() < 0.3
     }
     expected = rival_february(said, {i.id: i.type for i in benchmark.original.items})
-    found = judged(benchmark, said)
-    assert {name: found[name] for name in expected} == expected
+    metrics = judged(benchmark, said)
+    assert {name: metrics[name] for name in expected} == expected
 
 
 def rival_joint(replies: dict[str, str], types: dict[str, str], models: int) -> list[dict[str, float]]:
@@ -238,16 +238,16 @@ def test_hqh_joint_prints_what_the_release_prints(data: Path) -> None:
         for name in names:
             verdicts[name][item.id] = made[name]
     expected = rival_joint(said, {i.id: i.type for i in benchmark.original.items}, 3)
-    found = totals(benchmark, verdicts)
+    metrics = totals(benchmark, verdicts)
     for name, rates in zip(names, expected, strict=True):
         overall = rates.pop("overall")
-        assert found[name]["hallucination_rate"] == overall
-        assert {kind: found[name][f"{kind}.hallucination_rate"] for kind in rates} == rates
+        assert metrics[name]["hallucination_rate"] == overall
+        assert {kind: metrics[name][f"{kind}.hallucination_rate"] for kind in rates} == rates
     # the released code has one set of counters for all models, so that it prints their pool for each
     lines = [line for text in said.values() for line in text.splitlines() if re.search(r"Answer\d", line)]
     bad, good = (sum(word in line for line in lines) for word in ("With hallucination", "Without hallucination"))
     both = sum("With hallucination" in line and "Without hallucination" in line for line in lines)
-    assert {round(found[name]["pooled_rate"], 12) for name in names} == {round(bad / (bad + good - both), 12)}
+    assert {round(metrics[name]["pooled_rate"], 12) for name in names} == {round(bad / (bad + good - both), 12)}
 
 
 def test_hqh_joint_leaves_out_errors_and_numbers_the_rest(data: Path) -> None:
@@ -389,17 +389,17 @@ def test_hqh_scores_files_of_answers_and_replies(data: Path, tmp_path: Path) -> 
         answers.write_text(json.dumps([{**row, "answer": f"It is {row['id']}."} for row in rows]))
         replies.write_text("\n".join(json.dumps({"item": key, "reply": text}) for key, text in said.items()))
         benchmark = load(data, mode=mode)
-        found = score_file(benchmark, answers, judgements=replies)
+        scored = score_file(benchmark, answers, judgements=replies)
         types = {i.id: i.type for i in benchmark.original.items}
         if mode == "june2024":
             expected = rival_june(said, types)
             expected = {"hallucination_rate": expected["overall"], "ocr.hallucination_rate": expected["ocr"]}
         else:
             expected = rival_february({key: [text] for key, text in said.items()}, types)
-        assert {name: found.metrics[name] for name in expected} == expected
-        assert found.mode == mode
+        assert {name: scored.metrics[name] for name in expected} == expected
+        assert scored.mode == mode
         counted = sum(bool(re.search(r"With(out)? h", text)) for text in said.values()) if mode == "june2024" else 0
-        assert mode != "june2024" or found.unscored == 4000 - counted
+        assert mode != "june2024" or scored.unscored == 4000 - counted
     models = 3
     answers.write_text(json.dumps([{**row, "answers": ["a", "b", "c"]} for row in rows]))
     texts = {
@@ -409,7 +409,7 @@ def test_hqh_scores_files_of_answers_and_replies(data: Path, tmp_path: Path) -> 
         for row in rows
     }
     replies.write_text("\n".join(json.dumps({"item": key, "reply": text}) for key, text in texts.items()))
-    found = score_file(load(data, mode="joint"), answers, judgements=replies)
+    scored = score_file(load(data, mode="joint"), answers, judgements=replies)
     bad, good = (sum(text.count(f": {word} ") for text in texts.values()) for word in ("With", "Without"))
     # what the released code prints for each of the three
-    assert found.metrics["hallucination_rate"] == found.metrics["pooled_rate"] == bad / (bad + good)
+    assert scored.metrics["hallucination_rate"] == scored.metrics["pooled_rate"] == bad / (bad + good)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import hqm
-from hqm.lint import CODES, Checked, Selection, code_of, lint
+from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
 from hqm.lint.images import Look
 from hqm.lint.words import bare, commonest_template
 from tests.conftest import Run, write_benchmark
@@ -64,8 +64,8 @@ def write(folder: Path, items: list[dict[str, Any]] | None = None, **card: Any) 
     return folder
 
 
-def found(folder: Path) -> dict[str, hqm.Finding]:
-    return {code_of(one.name).code: one for one in lint(str(folder))[0].findings}
+def findings_by_code(folder: Path) -> dict[str, hqm.Finding]:
+    return {code_of(finding.name).code: finding for finding in lint_benchmarks(str(folder))[0].findings}
 
 
 def edit(**changes: Any) -> Callable[[Path], object]:
@@ -159,17 +159,17 @@ FAULTS: dict[str, Callable[[Path], object]] = {
 
 def test_every_code_has_a_fault() -> None:
     assert set(FAULTS) | {"I106", "B000"} == set(CODES)
-    assert len({one.name for one in CODES.values()}) == len(CODES)
+    assert len({code.name for code in CODES.values()}) == len(CODES)
 
 
 def test_a_clean_benchmark_raises_nothing(tmp_path: Path) -> None:
-    assert lint(str(write(tmp_path / "mine")))[0].findings == ()
+    assert lint_benchmarks(str(write(tmp_path / "mine")))[0].findings == ()
 
 
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_planted_fault_is_found(tmp_path: Path, code: str) -> None:
     FAULTS[code](tmp_path / "mine")
-    assert code in found(tmp_path / "mine")
+    assert code in findings_by_code(tmp_path / "mine")
 
 
 def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -> None:
@@ -177,33 +177,33 @@ def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -
     rows[2]["target"], rows[4]["type"] = "perhaps", "moon"
     write(tmp_path / "mine", rows, colour="red")
     lines(tmp_path / "mine", 9, "{")
-    names = found(tmp_path / "mine")
+    names = findings_by_code(tmp_path / "mine")
     items = tmp_path / "mine" / "items.jsonl"
     assert [names[code].place for code in ("S107", "S108", "S105")] == [f"{items}:{n}" for n in (3, 5, 9)]
     card, _, line = names["S102"].place.rpartition(":")
     assert Path(card).read_text().splitlines()[int(line) - 1] == 'colour = "red"'
     assert "unknown key 'colour'" in names["S102"].sentence
-    form = lint(str(tmp_path / "mine"))[0].form
+    form = lint_benchmarks(str(tmp_path / "mine"))[0].form
     assert form is not None
     assert len(form) == 298, "a right answer and a record are lost, a type is only left out"
 
 
 def test_a_fault_in_every_line_is_told_ten_times_and_counted(tmp_path: Path) -> None:
     every(lambda i, row: {"target": "perhaps"})(tmp_path / "mine")
-    told = lint(str(tmp_path / "mine"))[0].findings
-    assert [one.count for one in told if one.name == "target-invalid"] == [*[1] * 10, 290]
+    findings = lint_benchmarks(str(tmp_path / "mine"))[0].findings
+    assert [finding.count for finding in findings if finding.name == "target-invalid"] == [*[1] * 10, 290]
 
 
 def test_csv_and_arrays_are_checked_too(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", data={"items": "items.csv", "images": "images"})
     (folder / "items.csv").write_text("id,prompt,target\n1,Is it?,yes\n2,Is it\n3,Was it?,maybe\n")
-    assert {code: one.place for code, one in found(folder).items() if code in ("S105", "S107")} == {
+    assert {code: finding.place for code, finding in findings_by_code(folder).items() if code in ("S105", "S107")} == {
         "S105": f"{folder / 'items.csv'}:3",
         "S107": f"{folder / 'items.csv'}:4",
     }
     write(tmp_path / "array")
     (tmp_path / "array" / "items.jsonl").write_text(json.dumps(clean_items()))
-    assert lint(str(tmp_path / "array"))[0].findings == ()
+    assert lint_benchmarks(str(tmp_path / "array"))[0].findings == ()
 
 
 def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
         "import hqm\n\n\nclass Mine(hqm.Benchmark):\n    def check(self, form):\n"
         "        yield hqm.Finding('own-oddity', 'the owner knows more about the data', 3)\n"
     )
-    (one,) = lint(str(folder))[0].findings
-    assert one.to_dict() == {
+    (finding,) = lint_benchmarks(str(folder))[0].findings
+    assert finding.to_dict() == {
         "code": "B000", "name": "own-oddity", "severity": "note", "sentence": "the owner knows more about the data",
         "count": 3, "examples": [], "place": "",
     }  # fmt: skip
@@ -223,11 +223,11 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
 
 @pytest.mark.data
 def test_pictures_that_come_apart_are_not_missed(data: Path) -> None:
-    (pope,) = lint("pope", data=data)
-    assert "images-not-checked" in {one.name for one in pope.findings} or (
+    (pope,) = lint_benchmarks("pope", data=data)
+    assert "images-not-checked" in {finding.name for finding in pope.findings} or (
         pope.form and (data / "pope/images").exists()
     )
-    leaks = next(one for one in pope.findings if one.name == "leakage-cue")
+    leaks = next(finding for finding in pope.findings if finding.name == "leakage-cue")
     # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by counting
     assert "gets 1.000 right where the commonest answer of each type gets 0.500" in leaks.sentence
 
@@ -238,22 +238,22 @@ def test_pairs_of_question_and_negation(tmp_path: Path) -> None:
         {"id": "a", "prompt": "Is there a tram?", "target": "yes", "image": "000.png", "type": "existence"},
     ]
     negation = {**rows[-1], "id": "b", "prompt": "Is there no tram?"}
-    assert "D104" in found(write(tmp_path / "bad", [*rows, negation]))
-    assert "D104" not in found(write(tmp_path / "good", [*rows, {**negation, "target": "no"}]))
+    assert "D104" in findings_by_code(write(tmp_path / "bad", [*rows, negation]))
+    assert "D104" not in findings_by_code(write(tmp_path / "good", [*rows, {**negation, "target": "no"}]))
 
 
 def test_perceptual_hash_against_what_copies_and_other_pictures_do(tmp_path: Path) -> None:
     """Copies: other size, other format, a little brighter. Others: every other random picture, and one block's colour."""
     pictures = [picture(seed, soft=True) for seed in range(30)]
     looks = []
-    for k, one in enumerate(pictures):
-        one.save(tmp_path / f"{k}.png")
+    for k, original in enumerate(pictures):
+        original.save(tmp_path / f"{k}.png")
         looks.append(Look.of(tmp_path / f"{k}.png"))
-        one.resize((200, 150)).save(tmp_path / "copy.jpg", quality=70)
+        original.resize((200, 150)).save(tmp_path / "copy.jpg", quality=70)
         assert looks[k].like(Look.of(tmp_path / "copy.jpg"))
-        one.point(lambda value: min(255, value + 8)).save(tmp_path / "bright.png")
+        original.point(lambda value: min(255, value + 8)).save(tmp_path / "bright.png")
         assert looks[k].like(Look.of(tmp_path / "bright.png"))
-        changed = one.copy()
+        changed = original.copy()
         changed.paste((255, 0, 255), (0, 0, 16, 16))
         changed.save(tmp_path / "changed.png")
         assert not looks[k].like(Look.of(tmp_path / "changed.png"))
@@ -271,7 +271,7 @@ def test_templates_by_hand() -> None:
 def test_select_and_ignore() -> None:
     def left(select: list[str] | None, ignore: list[str] | None) -> set[str]:
         wanted = Selection.of(select, ignore)
-        return {one.code for one in CODES.values() if wanted.has(one.name)}
+        return {code.code for code in CODES.values() if wanted.has(code.name)}
 
     assert left(None, None) == set(CODES)
     assert left(["L"], None) == {code for code in CODES if code.startswith("L")}
@@ -295,9 +295,9 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("check", bad, "--strict")[0] == 1
     assert run("check", bad, "--strict", "--ignore", "D")[0] == 0
     assert run("check", bad, "--strict", "--select", "near-duplicate-question")[0] == 1
-    (told,) = json.loads(run("check", bad, "--json", "--select", "D104")[1])
-    assert [one["code"] for one in told["findings"]] == ["D104"]
-    assert set(told["findings"][0]) == {"code", "name", "severity", "sentence", "count", "examples", "place"}
+    (checked,) = json.loads(run("check", bad, "--json", "--select", "D104")[1])
+    assert [finding["code"] for finding in checked["findings"]] == ["D104"]
+    assert set(checked["findings"][0]) == {"code", "name", "severity", "sentence", "count", "examples", "place"}
     (bad / "card.toml").write_text("[")
     status, out, _ = run("check", bad, good)
     assert status == 1
@@ -308,7 +308,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
-    one: Checked = lint(str(write(tmp_path / "mine")))[0]
-    told = one.to_dict(Selection())
-    assert json.loads(json.dumps(told)) == told
-    assert (told["items"], told["images"], told["targets"]) == (300, 150, {"no": 150, "yes": 150})
+    checked: Checked = lint_benchmarks(str(write(tmp_path / "mine")))[0]
+    printed = checked.to_dict(Selection())
+    assert json.loads(json.dumps(printed)) == printed
+    assert (printed["items"], printed["images"], printed["targets"]) == (300, 150, {"no": 150, "yes": 150})

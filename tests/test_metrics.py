@@ -36,9 +36,9 @@ def test_yes_no_metrics_by_hand(tp: int, fp: int, tn: int, fn: int) -> None:
     p, r = expected["precision"], expected["recall"]
     expected["f1"] = 2 * p * r / (p + r) if p is not None and r is not None and p + r else None
     for name, value in expected.items():
-        found = float(BY_NAME[name](sums))
+        number = float(BY_NAME[name](sums))
         # to the last digit: a released scorer's printed number must come back
-        assert np.isnan(found) if value is None else found == value, name
+        assert np.isnan(number) if value is None else number == value, name
 
 
 def test_a_metric_takes_arrays_of_any_shape() -> None:
@@ -57,8 +57,8 @@ def test_chair_counts_mentions_and_captions() -> None:
         chair_tally(["dog"], {"dog", "car"}, "one dog"),
     ]
     sums = {key: np.array(sum(v.tally[key] for v in verdicts)) for key in verdicts[0].tally}
-    found = {metric.name: float(metric(sums)) for metric in CHAIR}
-    assert found == {"chair_i": 1 / 3, "chair_s": 1 / 2, "recall": 2 / 3, "length": 7 / 2}
+    numbers = {metric.name: float(metric(sums)) for metric in CHAIR}
+    assert numbers == {"chair_i": 1 / 3, "chair_s": 1 / 2, "recall": 2 / 3, "length": 7 / 2}
 
 
 def items(n: int) -> tuple[Item, ...]:
@@ -84,20 +84,27 @@ def matrix(rows: dict[str, list[str | None]], n: int = 4, cell: Cell | None = No
 
 
 def test_unscored_answers_stay_out_of_the_mean_and_are_counted() -> None:
-    found = matrix({"a": ["no", "yes", "eh", None], "b": ["yes", "yes", "yes", "yes"]})
-    assert found.score(BY_NAME["accuracy"]).tolist() == [1.0, 0.5]
-    assert found.unscored() == 2
-    assert found.state_counts()["a"] == {"ok": 2, "unparsed": 1, "refused": 0, "truncated": 0, "error": 0, "missing": 1}
-    assert found.clusters.tolist() == [0, 0, 1, 1]
+    scores = matrix({"a": ["no", "yes", "eh", None], "b": ["yes", "yes", "yes", "yes"]})
+    assert scores.score(BY_NAME["accuracy"]).tolist() == [1.0, 0.5]
+    assert scores.unscored() == 2
+    assert scores.state_counts()["a"] == {
+        "ok": 2,
+        "unparsed": 1,
+        "refused": 0,
+        "truncated": 0,
+        "error": 0,
+        "missing": 1,
+    }
+    assert scores.clusters.tolist() == [0, 0, 1, 1]
 
 
 def test_a_metric_of_a_subset_looks_at_its_items_alone() -> None:
-    found = matrix({"a": ["no", "no", "yes", "no"]})
+    scores = matrix({"a": ["no", "no", "yes", "no"]})
     accuracy = BY_NAME["accuracy"].within("even")
-    assert found.score(accuracy).tolist() == [0.5]
-    assert found.mask(accuracy).tolist() == [True, False, True, False]
+    assert scores.score(accuracy).tolist() == [0.5]
+    assert scores.mask(accuracy).tolist() == [True, False, True, False]
     with pytest.raises(DesignError, match="odd"):
-        found.score(BY_NAME["accuracy"].within("odd"))
+        scores.score(BY_NAME["accuracy"].within("odd"))
 
 
 def grouped(rows: dict[str, list[str | None]], groupings: list[dict[str, str]], clusters: list[str]) -> ScoreMatrix:
@@ -179,14 +186,14 @@ def test_nobody_scored_gives_no_number() -> None:
 
 
 def test_administrations_are_aligned_by_name() -> None:
-    one = matrix({"a": ["no"] * 4, "b": ["yes"] * 4})
-    two = matrix({"b": ["yes"] * 3, "c": ["no"] * 3, "a": ["no"] * 3}, n=3)
-    first, other = align(one, two)
+    left = matrix({"a": ["no"] * 4, "b": ["yes"] * 4})
+    right = matrix({"b": ["yes"] * 3, "c": ["no"] * 3, "a": ["no"] * 3}, n=3)
+    first, other = align(left, right)
     assert first.respondents == other.respondents == ("a", "b")
     assert [i.id for i in first.items] == [i.id for i in other.items] == ["q0", "q1", "q2"]
     assert first.score(BY_NAME["accuracy"]).tolist() == other.score(BY_NAME["accuracy"]).tolist()
     with pytest.raises(DesignError, match="share no respondent"):
-        align(one, matrix({"z": ["no"] * 4}))
+        align(left, matrix({"z": ["no"] * 4}))
 
 
 def test_a_mean_of_sums() -> None:

@@ -66,9 +66,9 @@ def test_count_first_tenth_last_and_kinds(benchmark: Benchmark) -> None:
 
 
 def test_oddities(benchmark: Benchmark) -> None:
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert (found["one-wording"].count, found["links"].count, found["false-presupposition"].count) == (8, 16, 12)
-    assert "kind-by-position" in found
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
+    assert (by_name["one-wording"].count, by_name["links"].count, by_name["false-presupposition"].count) == (8, 16, 12)
+    assert "kind-by-position" in by_name
 
 
 def test_the_copy_with_other_names_is_read(records: Any, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def printed(texts: list[str]) -> list[str]:
     """What the release's scorer prints of 96 replies, by its own description."""
     scores = []
     for text in texts:
-        found = [n for n in range(7) if text.lower().count("rating: " + str(n))]
-        scores.append(found.pop() if len(found) == 1 else 0)
+        ratings = [n for n in range(7) if text.lower().count("rating: " + str(n))]
+        scores.append(ratings.pop() if len(ratings) == 1 else 0)
     bad = [1 if n < 3 else 0 for n in scores]
     by_kind = [round(sum(scores[k::8]) / len(scores[k::8]), 2) for k in range(8)]
     return [f"{sum(scores) / 96:.2f}", f"{sum(bad) / 96:.2f}", ",".join(map(str, by_kind))]
@@ -132,12 +132,12 @@ def test_every_number_is_the_releases_own(
     responses = [{"choices": [{"message": {"role": "assistant", "content": text}}], "model": "gpt-4"} for text in texts]
     (tmp_path / "answers.json").write_text(json.dumps(rows))
     (tmp_path / "review.json").write_text(json.dumps(responses if seed % 2 else texts))
-    found = score(benchmark, tmp_path / "answers.json", tmp_path / "review.json")
+    metrics = score(benchmark, tmp_path / "answers.json", tmp_path / "review.json")
     kinds = "attribute adversarial comparison counting relation environment holistic other".split()
-    by_kind = ",".join(str(found[f"{kind}.score"]) for kind in kinds)
-    assert [f"{found['score']:.2f}", f"{found['hallucination_rate']:.2f}", by_kind] == printed(texts)
-    assert found["score"] == float(printed(texts)[0])
-    assert found["unscored"] == sum(READ.get(text, (0, 0))[0] is None for text in texts)
+    by_kind = ",".join(str(metrics[f"{kind}.score"]) for kind in kinds)
+    assert [f"{metrics['score']:.2f}", f"{metrics['hallucination_rate']:.2f}", by_kind] == printed(texts)
+    assert metrics["score"] == float(printed(texts)[0])
+    assert metrics["unscored"] == sum(READ.get(text, (0, 0))[0] is None for text in texts)
     paper = hqm.load("mmhal", data=data, scoring="paper")
     read = [READ[t][1] if t in READ else float(t[14]) for t in texts]
     known = [n for n in read if n is not None]

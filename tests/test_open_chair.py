@@ -62,8 +62,8 @@ def test_count_first_tenth_last(benchmark: Any, data: Path) -> None:
 
 
 def test_oddities(benchmark: Any) -> None:
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert {name: f.count for name, f in found.items()} == {
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
+    assert {name: f.count for name, f in by_name.items()} == {
         "no-truth": 2000, "example-duplicates": 185, "example-degenerate": 83,
     }  # fmt: skip
 
@@ -152,8 +152,8 @@ def judged(benchmark: Any, caption: str, replies: dict[str, str]) -> tuple[Verdi
 def value(benchmark: Any, name: str, *verdicts: Verdict) -> float | None:
     metric: Metric = benchmark.metric(name)
     keys = {key for verdict in verdicts for key in verdict.tally}
-    found = float(metric(Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys})))  # type: ignore[misc]
-    return None if found != found else found
+    number = float(metric(Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys})))  # type: ignore[misc]
+    return None if number != number else number
 
 
 CAPTION = "A photo of a dog and two cats; the dogs lie on a couch near a lamp and a vase."
@@ -196,10 +196,10 @@ def test_counts_against_a_rival(benchmark: Any) -> None:
         replies = {name: rng.choice(["yes", "no", "no", "unsure", "what?"]) for name in names}
         said = [rng.choice(names) for _ in range(rng.randint(0, 6))]
         verdicts.append(judged(benchmark, "This is " + ", ".join(f"a {name}" for name in said) + ".", replies)[0])
-        mine = [replies[name] for name in said if name not in ("photo", "portrait")]
-        answers += mine
-        if mine.count("yes") + mine.count("no"):
-            by_caption.append(mine.count("no") / (mine.count("yes") + mine.count("no")))
+        decided = [replies[name] for name in said if name not in ("photo", "portrait")]
+        answers += decided
+        if decided.count("yes") + decided.count("no"):
+            by_caption.append(decided.count("no") / (decided.count("yes") + decided.count("no")))
     counts = Counter(answers)
     assert value(benchmark, "och", *verdicts) == counts["no"] / (counts["yes"] + counts["no"])
     assert value(benchmark, "och_caption", *verdicts) == pytest.approx(sum(by_caption) / len(by_caption))

@@ -1,13 +1,18 @@
 import importlib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hqm
 from hqm import Benchmark, CardError, DataError, UsageError, load, load_all, names
+from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.registry import groups
+from tests.conftest import Run, write_benchmark
+from tests.judge_server import JudgeServer
 
 ONE_FILE = '''
 from hqm import Benchmark, Form, Item, Response, Verdict
@@ -159,3 +164,125 @@ def test_fields_are_mapped_by_the_card(make_benchmark: Callable[..., Path]) -> N
     item = benchmark.original.items[0]
     assert (item.id, item.target, item.image, item.meta) == ("7", "yes", "a.png", {"extra": 1})
     assert benchmark.asked(item) == "Is it? Answer yes or no."
+
+
+# --- adding a benchmark or a judge touches no file of HQM ---
+
+COLORS_FILE = """
+from hqm import Benchmark, Form, Item, Metric, Response, Verdict, mean_of
+
+CARD = {"name": "colors", "title": "Colors", "version": "1", "task": "vqa", "types": ["attribute"]}
+
+
+class Colors(Benchmark):
+    metrics = (Metric("named", mean_of("right"), share=True, about="Share of answers that name the colour."),)
+
+    def read(self) -> Form:
+        colors = ("red", "green", "blue", "white", "black", "pink")
+        return Form("original", tuple(Item(f"q{i}", f"What color is thing {i}?", "vqa", c) for i, c in enumerate(colors)))
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        right = float(item.target in response.text.lower())
+        return Verdict(right, {"right": right, "n": 1.0})
+"""
+JUDGE = """
+    roles = ("judge",)
+
+    async def judge(self, item: Item, response: Response, ask) -> Verdict:
+        reply = await ask("judge", f"Right: {item.target}. Answered: {response.text}. Is that the same?")
+        if not reply.startswith(("yes", "no")):
+            return Verdict.unscored("unparsed", "the judge says neither yes nor no")
+        right = float(reply.startswith("yes"))
+        return Verdict(right, {"right": right, "n": 1.0})
+"""
+ORACLE = """
+    def judges(self):
+        return {"letters": lambda item, response: Verdict(float(len(item.target) < 5), {"right": 1.0, "n": 1.0})}
+"""
+
+
+def answer_files(folder: Path, answers: Callable[[int, int], str], items: int) -> Path:
+    """The recorded answers of four respondents in two runs, one of which is a little worse."""
+    rows = [
+        {"respondent": name, "form": "original", "run": run, "item": f"q{i}", "answer": answers(k + (run and i == k), i)}
+        for k, name in enumerate("abcd") for run in (0, 1) for i in range(items)
+    ]  # fmt: skip
+    path = folder / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def audit_of(folder: Path) -> dict[str, Any]:
+    (audit,) = json.loads((folder / "out" / "audit.json").read_text())["audits"]
+    return audit  # type: ignore[no-any-return]
+
+
+def estimate(audit: dict[str, Any], indicator: str) -> dict[str, Any]:
+    return next(row for row in audit["estimates"] if row["indicator"] == indicator)  # type: ignore[no-any-return]
+
+
+def test_a_folder_with_a_card_and_items_is_audited_without_any_code(run: Run, tmp_path: Path) -> None:
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "no" if i % 2 else "yes", "image": f"{i}.png"}
+        for i, thing in enumerate(("dog", "cat", "car", "bus", "hat", "cup", "key", "map"))
+    ]  # fmt: skip
+    write_benchmark(tmp_path / "things", rows, name="things", types=["existence"])
+    assert {path.name for path in (tmp_path / "things").iterdir()} == {"card.toml", "items.jsonl"}
+    answers = answer_files(tmp_path, lambda wrong, i: "yes" if (i % 2 == 0) == (i >= wrong) else "no", 8)
+    status, _, err = run("audit", tmp_path / "things", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    assert status == 0, err
+    audit = audit_of(tmp_path)
+    assert audit["benchmark"] == "things"
+    assert [row["scores"]["accuracy"] for row in audit["respondents"]] == [1, 7 / 8, 6 / 8, 5 / 8]
+    assert estimate(audit, "test_retest.pearson")["status"] == "ok"
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_one_python_file_with_a_benchmark_is_audited(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "colors.py").write_text(COLORS_FILE)
+    colors = ("red", "green", "blue", "white", "black", "pink")
+    answers = answer_files(tmp_path, lambda wrong, i: f"It is {colors[i] if i >= wrong else 'grey'}.", 6)
+    status, _, err = run("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    assert status == 0, err
+    audit = audit_of(tmp_path)
+    assert [row["scores"]["named"] for row in audit["respondents"]] == [1, 5 / 6, 4 / 6, 3 / 6]
+    assert estimate(audit, "test_retest.pearson")["status"] == "ok"
+
+
+def test_one_python_file_with_a_judge_procedure_is_audited(run: Run, tmp_path: Path) -> None:
+    """The procedure is in the benchmark's file; the model that plays the judge is any respondent."""
+    (tmp_path / "colors.py").write_text(COLORS_FILE + JUDGE)
+    colors = ("red", "green", "blue", "white", "black", "pink")
+    answers = answer_files(tmp_path, lambda wrong, i: colors[i] if i >= wrong else "grey", 6)
+    server = JudgeServer(lambda prompt, _: "no" if "grey" in prompt else "yes, it is")
+    try:
+        command = ("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+        status, _, err = run(*command, "--judge", server.name())
+    finally:
+        server.stop()
+    assert status == 0, err
+    audit = audit_of(tmp_path)
+    assert [row["scores"]["named"] for row in audit["respondents"]] == [1, 5 / 6, 4 / 6, 3 / 6]
+    assert f"judge={server.name()}" in estimate(audit, "test_retest.pearson")["first"]
+    assert server.prompts, "the judge was asked"
+
+
+def test_one_python_file_with_a_judge_that_is_a_function_is_audited(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "colors.py").write_text(COLORS_FILE + ORACLE)
+    answers = answer_files(tmp_path, lambda wrong, i: "red" if i >= wrong else "blue", 6)
+    status, _, err = run("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    assert status == 0, err
+    assert any("judge=letters" in row["other"] for row in audit_of(tmp_path)["estimates"])
+
+
+def test_adapters_override_nothing_but_what_is_listed() -> None:
+    """`Adapter` and the table in its docstring have every member that an adapter of HQM overrides."""
+    listed = {name for name in vars(Adapter) if not name.startswith("_")}
+    table = {word.strip(",;") for line in (Adapter.__doc__ or "").splitlines()[2:] for word in line.split()}
+    assert listed <= table
+    for path in (Path(hqm.__file__).parents[1] / "adapters").glob("[!_]*.py"):
+        module = importlib.import_module(f"hqm.adapters.{path.stem}")
+        for made in vars(module).values():
+            if isinstance(made, type) and issubclass(made, Benchmark) and made.__module__ == module.__name__:
+                overridden = {name for name in vars(made) if hasattr(Benchmark, name) and not name.startswith("__")}
+                assert overridden <= listed, path.name

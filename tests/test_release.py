@@ -17,7 +17,7 @@ import pytest
 import hqm
 import hqm.benchmark.registry
 from hqm.commands.scaffold import COLUMNS, task_of
-from hqm.lint import code_of, lint
+from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, write_benchmark
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
@@ -52,7 +52,7 @@ def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str
         ".github/workflows/hqm.yml",
         *pictures,
     }
-    (checked,) = lint(str(folder))
+    (checked,) = lint_benchmarks(str(folder))
     assert {code_of(one.name).code for one in checked.findings} <= {"C101", "C102", "C103", "T102"}
     benchmark = hqm.load(str(folder))
     assert (benchmark.name, benchmark.card.task, len(benchmark.original)) == ("my_signs", task, 8)
@@ -78,7 +78,7 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
     card = tomllib.loads((tmp_path / "mine" / "card.toml").read_text())
     assert (card["task"], card["types"], card["labelled"], card["licence"]) == ("choice", ["counting"], True, "MIT")
     assert (tmp_path / "mine" / "images" / "sub" / "a.png").read_bytes() == b"picture"
-    codes = {code_of(one.name).code for one in lint(str(tmp_path / "mine"))[0].findings}
+    codes = {code_of(one.name).code for one in lint_benchmarks(str(tmp_path / "mine"))[0].findings}
     assert {"S108", "I101", "I102"} <= codes, "an unknown type, a missing picture, one that is none"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.benchmarks.shapes.build import build
+from hqm.benchmarks.shapes.build import build_rows
 from hqm.benchmarks.shapes.oracle import claims, false_claims, kinds_in, mentioned
 from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_question, yes_no
 from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
@@ -19,7 +19,7 @@ RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").ite
 
 
 def test_the_shipped_files_are_what_the_seed_gives() -> None:
-    for name, rows in build().items():
+    for name, rows in build_rows().items():
         path = ROOT / "shapes" / "scenes.jsonl" if name == "scenes" else ROOT / f"shapes_{name}" / "items.jsonl"
         assert [json.loads(line) for line in path.read_text().splitlines()] == json.loads(json.dumps(rows)), name
 
@@ -185,8 +185,8 @@ def test_training_repeats_bit_for_bit(tmp_path: Path) -> None:
             str(tmp_path / run),
         ]
         subprocess.run(command, check=True, capture_output=True)
-    one, two = ((tmp_path / run / "small" / "model.safetensors").read_bytes() for run in ("one", "two"))
-    assert one == two
+    weights, weights_again = ((tmp_path / run / "small" / "model.safetensors").read_bytes() for run in ("one", "two"))
+    assert weights == weights_again
 
 
 @pytest.mark.slow
@@ -199,10 +199,10 @@ def test_the_main_job_and_the_model_card(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "asked 120960, stored before 0, errors 0" in done.stdout
     assert all((tmp_path / name).exists() for name in ("report.html", "audit.json", "store.sqlite"))
-    audits = {one["benchmark"]: one for one in json.loads((tmp_path / "audit.json").read_text())["audits"]}
+    audits = {audit["benchmark"]: audit for audit in json.loads((tmp_path / "audit.json").read_text())["audits"]}
     scores = {}
-    for name, one in audits.items():
-        for row in one["respondents"]:
+    for name, audit in audits.items():
+        for row in audit["respondents"]:
             scores[row["name"].partition(":")[2], name] = row
     card = (ROOT / "shapes" / "MODEL_CARD.md").read_text()
     # other processors round other bits: an answer here and there may differ, a table may not
@@ -212,9 +212,9 @@ def test_the_main_job_and_the_model_card(tmp_path: Path) -> None:
         short, said = scores[name, "shapes_vqa"], scores[name, "shapes_caption"]
         flipped = polar["cells"]["form=parallel|run=0|judge=rule"]["accuracy"]
         words = [said["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")]
-        found = [polar["scores"]["accuracy"], flipped, polar["yes_ratio"]["form=original|run=0|judge=rule"]]
-        found += [four["scores"]["accuracy"], short["scores"]["accuracy"], said["scores"]["chair_i"]]
-        assert [float(n) for n in numbers[:6]] == pytest.approx(found, abs=0.02), name
+        measured = [polar["scores"]["accuracy"], flipped, polar["yes_ratio"]["form=original|run=0|judge=rule"]]
+        measured += [four["scores"]["accuracy"], short["scores"]["accuracy"], said["scores"]["chair_i"]]
+        assert [float(n) for n in numbers[:6]] == pytest.approx(measured, abs=0.02), name
         assert [float(n) for n in numbers[6:]] == pytest.approx(words, abs=0.5), name
     accuracies = sorted(scores[name, "shapes_yesno"]["scores"]["accuracy"] for name in RESPONDENTS)
     assert accuracies[0] < 0.56

@@ -41,15 +41,15 @@ def test_an_item_survives_json() -> None:
 
 
 def test_a_form_is_addressed_by_its_content() -> None:
-    one = Form("original", (Item("1", "A?", "yes_no", "yes"),))
+    form = Form("original", (Item("1", "A?", "yes_no", "yes"),))
     same = Form("renamed", (Item("1", "A?", "yes_no", "yes"),))
     other = Form("original", (Item("1", "A?", "yes_no", "no"),))
-    assert one.digest == same.digest != other.digest
+    assert form.digest == same.digest != other.digest
 
 
 def test_an_estimate_survives_json() -> None:
     interval = Interval(0.1, 0.9, "model_population", "Fisher z, n_eff 9.5")
-    found = Estimate(
+    estimate = Estimate(
         "test_retest.pearson",
         "accuracy",
         "run",
@@ -65,7 +65,7 @@ def test_an_estimate_survives_json() -> None:
         ("FEW_MODELS",),
         "sig",
     )
-    assert Estimate.from_dict(found.to_dict()) == found
+    assert Estimate.from_dict(estimate.to_dict()) == estimate
     missing = Estimate("test_retest.pearson", "accuracy", "run", "a", "b", None, "degenerate", "constant")
     assert missing.to_dict()["value"] is None
     assert Estimate.from_dict(missing.to_dict()) == missing

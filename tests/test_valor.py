@@ -58,14 +58,14 @@ def test_valor_count_first_tenth_last(data: Path) -> None:
 
 def test_valor_oddities(data: Path) -> None:
     benchmark = load(data)
-    found = {f.name: f for f in benchmark.check(benchmark.original)}
+    by_name = {f.name: f for f in benchmark.check(benchmark.original)}
     # counted from the files by the authors of the facts this project is built on
-    assert found["repeated-object"].sentence.startswith("1072 objects are listed, 778 ")
-    assert found["lost-pairs"].sentence.startswith("the released scorer drops 165 of the 433 annotated pairs")
-    assert found["misspelt-key"].count == 1
-    assert found["filtered-object"].count == 7
-    assert found["alternatives"].count == 31
-    assert found["shared-pictures"].count == 37
+    assert by_name["repeated-object"].sentence.startswith("1072 objects are listed, 778 ")
+    assert by_name["lost-pairs"].sentence.startswith("the released scorer drops 165 of the 433 annotated pairs")
+    assert by_name["misspelt-key"].count == 1
+    assert by_name["filtered-object"].count == 7
+    assert by_name["alternatives"].count == 31
+    assert by_name["shared-pictures"].count == 37
 
 
 def test_valor_parallel_instructions(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,12 +91,12 @@ def rival_people(
     truth: dict[str, Any], generated: dict[str, Any], matched: dict[str, Any]
 ) -> tuple[int, int, int, int]:
     gt, ge = [], []
-    for person in truth.values():
-        cut = [part.strip() for part in person["object"].split("),")]
+    for wearer in truth.values():
+        cut = [part.strip() for part in wearer["object"].split("),")]
         gt += [part + ")" for part in cut if not part.endswith(")")]
-    for person in generated.values():
-        if person.get("object"):
-            ge += [part.strip() for part in person["object"].split("),")]
+    for wearer in generated.values():
+        if wearer.get("object"):
+            ge += [part.strip() for part in wearer["object"].split("),")]
     pool, numbers = gt[:], []
     for key in ("matched_att_obj", "broader_concept"):
         counted = 0
@@ -215,29 +215,29 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
         matched["broader_concept"] = {k: {v: rng.choice(pairs)} for k, v in said.items() if rng.random() < 0.3}
         return extracted, matched, rival_objects(truth, said, matched)
     if item.part == "attribute_people":
-        pairs = [f"({p.strip(' ()')})" for person in truth.values() for p in person["object"].split("),")] + [
+        pairs = [f"({p.strip(' ()')})" for wearer in truth.values() for p in wearer["object"].split("),")] + [
             "(red, crown)"
         ]
-        people = {
+        wearers = {
             str(n): {"person": "man", "object": ", ".join(rng.choices(pairs, k=rng.randint(1, 4)))}
             for n in range(1, rng.randint(2, 6))
         }
-        people |= {"9": {"person": "dog", "action": "sits"}} if rng.random() < 0.3 else {}
-        extracted = {"clothes": people}
+        wearers |= {"9": {"person": "dog", "action": "sits"}} if rng.random() < 0.3 else {}
+        extracted = {"clothes": wearers}
         matched = {
             key: {
                 n: {
                     "person": {"man": "man"},
                     "object": {p: rng.choice([p, rng.choice(pairs)]) for p in rng.choices(pairs, k=rng.randint(0, 3))},
                 }
-                for n in people
+                for n in wearers
                 if rng.random() < 0.7
             }
             for key in ("matched_att_obj", "broader_concept")
         }
         if rng.random() < 0.2:
             matched["matched_att_obj"]["5"] = {"object": {"(x, y)": pairs[0]}}
-        return extracted, matched, rival_people(truth, people, matched)
+        return extracted, matched, rival_people(truth, wearers, matched)
     names = list(truth.values())
     words = rng.sample([*(name.split(" /")[0] for name in names), "cow", "sky or so"], k=rng.randint(0, len(names)))
     extracted = {str(n): word for n, word in enumerate(words, 1)}
@@ -260,13 +260,13 @@ def test_valor_prints_what_the_release_prints(data: Path, part: str, seed: int) 
         verdicts[item.id] = judge(benchmark, item, extracted, matched)
         assert verdicts[item.id].scored, verdicts[item.id].reason
         rows.append(row)
-    found = totals(benchmark, verdicts)
-    assert "\t".join(f"{found[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
-    assert found[f"{part}.faithfulness"] == sum(r[1] for r in rows) / sum(r[0] for r in rows)
-    assert found[f"{part}.coverage"] == sum(r[3] for r in rows) / sum(r[2] for r in rows)
-    assert found["faithfulness"] == found[f"{part}.faithfulness"], "only this subset was answered"
+    metrics = totals(benchmark, verdicts)
+    assert "\t".join(f"{metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert metrics[f"{part}.faithfulness"] == sum(r[1] for r in rows) / sum(r[0] for r in rows)
+    assert metrics[f"{part}.coverage"] == sum(r[3] for r in rows) / sum(r[2] for r in rows)
+    assert metrics["faithfulness"] == metrics[f"{part}.faithfulness"], "only this subset was answered"
     own = [r[1] / r[0] if r[0] else 0.0 for r in rows]
-    assert found[f"{part}.faithfulness_caption"] == pytest.approx(sum(own) / len(own), rel=1e-12)
+    assert metrics[f"{part}.faithfulness_caption"] == pytest.approx(sum(own) / len(own), rel=1e-12)
 
 
 def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: Path) -> None:
@@ -332,13 +332,16 @@ def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
     fenced = ('```json\n{"objects": ["plate"]}\n```', "Here: {'matched_objects': {'plate': 'plate'}}")
     assert [judge(b, item, *fenced).value for b in both] == [None, 1.0]
     relation = first(official, "relation_positional")
-    one, other = relation.target["2"]
-    same = ({"relations": [one, other]}, {"matched_relations": {one: one, other: other}, "broader_concept": {}})
+    first_text, second_text = relation.target["2"]
+    same = (
+        {"relations": [first_text, second_text]},
+        {"matched_relations": {first_text: first_text, second_text: second_text}, "broader_concept": {}},
+    )
     assert [judge(b, relation, *same).tally["covered"] for b in both] == [2.0, 1.0]
-    people = first(official, "attribute_people")
+    clothes_item = first(official, "attribute_people")
     last = ({"clothes": {"1": {"person": "woman", "object": "(green, hat)"}}}, {"matched_att_obj": {"1": {"person": {"woman": "woman"}, "object": {"(green, hat)": "(green, hat)"}}}, "broader_concept": {}})  # fmt: skip
-    assert [judge(b, people, *last).value for b in both] == [0.0, 1.0]
-    assert [judge(b, people, *last).tally["truth"] for b in both] == [7.0, 9.0]
+    assert [judge(b, clothes_item, *last).value for b in both] == [0.0, 1.0]
+    assert [judge(b, clothes_item, *last).tally["truth"] for b in both] == [7.0, 9.0]
     ranks = first(official, "relation_comparative")
     refusal = [judge(b, ranks, "", "", "I'm sorry, I cannot help.") for b in both]
     assert (refusal[0].tally["all_faithful"], refusal[0].tally["generated"], refusal[1].state) == (1.0, 0.0, "refused")
@@ -464,8 +467,8 @@ def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: 
             words = extracted["objects" if part == "attribute_object" else "clothes"]
         if part == "relation_positional":
             words = {"relations": [t for t in extracted["relations"] if not VERBS & set(t.split())]}
-        found = next(v for k, v in matched.items() if k != "broader_concept")
-        matching.append({"image_id": picture, first_key: item.target, said_key: words, match_key: found, "broader_concept": matched["broader_concept"]})  # fmt: skip
+        matches = next(v for k, v in matched.items() if k != "broader_concept")
+        matching.append({"image_id": picture, first_key: item.target, said_key: words, match_key: matches, "broader_concept": matched["broader_concept"]})  # fmt: skip
     folder = tmp_path / f"extracted_{part}"
     folder.mkdir()
     (folder / "1_extracted.jsonl").write_text("\n".join(map(json.dumps, extraction)))
@@ -502,6 +505,6 @@ def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, 
     answers, replies = tmp_path / "mine.json", tmp_path / "replies.jsonl"
     answers.write_text(json.dumps(captions))
     replies.write_text("\n".join(lines))
-    found = score_file(benchmark, answers, part, judgements=replies)
-    assert "\t".join(f"{found.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
-    assert (found.n, found.unscored, found.part) == (len(rows), 0, part)
+    scored = score_file(benchmark, answers, part, judgements=replies)
+    assert "\t".join(f"{scored.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert (scored.n, scored.unscored, scored.part) == (len(rows), 0, part)

@@ -46,9 +46,9 @@ def test_a_noun_is_brought_to_the_singular(plural: str, singular: str) -> None:
     ],
 )
 def test_hanta_finds_the_nouns(text: str, lemmas: list[str]) -> None:
-    found = HantaNouns()(text)
-    assert [noun.lemma for noun in found] == lemmas
-    assert all(text[noun.start :].startswith(noun.text) for noun in found)
+    nouns = HantaNouns()(text)
+    assert [noun.lemma for noun in nouns] == lemmas
+    assert all(text[noun.start :].startswith(noun.text) for noun in nouns)
 
 
 def test_proper_nouns_are_marked() -> None:
@@ -77,8 +77,8 @@ def test_nltks_parts_are_put_together_as_in_the_release(monkeypatch: pytest.Monk
     stem.WordNetLemmatizer = type("Lemmatizer", (), {"lemmatize": lambda _, w: {"dogs": "dog"}.get(w, w)})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "nltk", nltk)
     monkeypatch.setitem(sys.modules, "nltk.stem", stem)
-    found = NOUNS["nltk"]()('Dogs run "home". The dogs of Paris.')
-    assert [(n.text, n.lemma, n.start, n.proper) for n in found] == [
+    nouns = NOUNS["nltk"]()('Dogs run "home". The dogs of Paris.')
+    assert [(n.text, n.lemma, n.start, n.proper) for n in nouns] == [
         ("Dogs", "Dogs", 0, False), ("home", "home", 10, False), ("dogs", "dog", 21, False), ("Paris", "Paris", 29, True),
     ]  # fmt: skip
 
@@ -160,10 +160,10 @@ def test_the_definition_is_spacys() -> None:
         tokens = text.split()
         return embed(tokens, [vectors.get(token, np.zeros(40, dtype=np.float32)) for token in tokens])
 
-    found = [cosine(embedding(a), embedding(b)) for a in texts for b in texts]
-    assert found == [float(nlp(a).similarity(nlp(b))) for a in texts for b in texts]
+    cosines = [cosine(embedding(a), embedding(b)) for a in texts for b in texts]
+    assert cosines == [float(nlp(a).similarity(nlp(b))) for a in texts for b in texts]
     decided = VectorLikeness("mine", embedding).alike(texts, texts)
-    assert decided.ravel().tolist() == [value > THRESHOLD for value in found]
+    assert decided.ravel().tolist() == [value > THRESHOLD for value in cosines]
 
 
 def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:

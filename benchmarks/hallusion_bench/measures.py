@@ -21,7 +21,7 @@ SCOPES = (
 """Everything, the two categories, and their subcategories."""
 
 
-def measures(scoring: str) -> Iterable[Metric]:
+def metrics_of(scoring: str) -> Iterable[Metric]:
     """Every metric of one scoring, named in lower case; aAcc, fAcc and qAcc of everything come first."""
     official = scoring == "official"
     digits = 4 if official else None

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from hqm import Finding, Form, Item, found
+from hqm import Finding, Form, Item, finding
 
 
 def text_only(item: Item) -> bool:
@@ -15,7 +15,7 @@ def text_only(item: Item) -> bool:
     return item.part == "VS" and item.meta["figure"] == "0"
 
 
-def oddities(form: Form) -> Iterable[Finding]:
+def find_oddities(form: Form) -> Iterable[Finding]:
     """The findings beyond those that every benchmark is checked for."""
     items = form.items
     yield Finding(
@@ -24,19 +24,19 @@ def oddities(form: Form) -> Iterable[Finding]:
         len(items),
     )
     wh = [i for i in items if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)]
-    yield from found("wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh)
+    yield from finding("wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh)
     whether = [i for i in items if "Whether " in i.prompt]
-    yield from found("whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether)
-    yield from found("spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt])
+    yield from finding("whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether)
+    yield from finding("spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt])
     bare = [i for i in items if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)]
-    yield from found("bare-reference", "{n} reference answers are no more than yes or no", bare)
+    yield from finding("bare-reference", "{n} reference answers are no more than yes or no", bare)
     none = [i for i in items if i.meta["details"].strip().lower() == "no answer"]
-    yield from found("no-reference", "{n} reference answers are 'No answer'", none)
-    yield from found("text-only", "{n} questions have no picture", [i for i in items if i.image is None])
+    yield from finding("no-reference", "{n} reference answers are 'No answer'", none)
+    yield from finding("text-only", "{n} questions have no picture", [i for i in items if i.image is None])
     tails = [i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()]
-    yield from found("instruction", "{n} questions carry an instruction how to answer behind them", tails)
+    yield from finding("instruction", "{n} questions carry an instruction how to answer behind them", tails)
     yield from _pairs(form)
-    yield from found(
+    yield from finding(
         "twin",
         "{n} questions have a twin about the same figure that differs in a word or two and has the other answer",
         _twins(form),
@@ -49,9 +49,9 @@ def _pairs(form: Form) -> Iterable[Finding]:
         pairs[item.meta["pair"]].append(item)
     torn = [pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1]
     sentence = f"{{n}} of {len(pairs)} question pairs are worded differently across figures"
-    yield from found("pair-wording", sentence, torn)
+    yield from finding("pair-wording", sentence, torn)
     single = [pair for pair, members in pairs.items() if len(members) == 1]
-    yield from found("single-pair", "{n} question pairs have one figure only", single)
+    yield from finding("single-pair", "{n} question pairs have one figure only", single)
     figures = {(i.cluster, i.meta["figure"]) for i in form.items if not text_only(i)}
     keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
     yield Finding(

@@ -19,7 +19,7 @@ IMAGES = 252
 TASKS = ("yesno", "choice", "vqa", "caption")
 
 
-def build() -> dict[str, list[dict[str, Any]]]:
+def build_rows() -> dict[str, list[dict[str, Any]]]:
     """The rows of every file: `scenes` and one list for each task."""
     rng = np.random.default_rng(SEED)
     truths = {kind: rng.permutation([True, False] * (IMAGES // 4)).tolist() for kind in TYPES}
@@ -47,14 +47,14 @@ def _scene_for(wanted: dict[str, bool], rng: np.random.Generator) -> tuple[Scene
     """A scene that allows every question wanted of it."""
     while True:
         scene = random_scene(rng)
-        found: dict[str, tuple[Question, ...]] = {}
+        questions: dict[str, tuple[Question, ...]] = {}
         for kind, truth in wanted.items():
             asked = (yes_no(scene, kind, truth, rng), choice(scene, kind, rng), open_question(scene, kind, rng))
             if None in asked:
                 break
-            found[kind] = tuple(q for q in asked if q is not None)
-        if len(found) == len(wanted):
-            return scene, found
+            questions[kind] = tuple(q for q in asked if q is not None)
+        if len(questions) == len(wanted):
+            return scene, questions
 
 
 def _row(
@@ -74,7 +74,7 @@ def _short_answer(question: Question, kind: str) -> dict[str, Any]:
 def main() -> None:
     """Write the files beside the cards."""
     here = Path(__file__).resolve().parent
-    for name, rows in build().items():
+    for name, rows in build_rows().items():
         path = here / "scenes.jsonl" if name == "scenes" else here.parent / f"shapes_{name}" / "items.jsonl"
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -23,27 +23,27 @@ _COUNT = {**{word: i for i, word in enumerate(NUMBERS)}, "no": 0}
 Check = Callable[[Scene, re.Match[str]], bool]
 
 
-def _matches(scene: Scene, found: re.Match[str], suffix: str = "") -> list[Thing]:
+def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
     """The things that a name in the text may mean."""
-    parts = {key: found.groupdict().get(f"{key}{suffix}") for key in ("size", "color", "shape")}
+    parts = {key: match.groupdict().get(f"{key}{suffix}") for key in ("size", "color", "shape")}
     return [t for t in scene.things if all(value in (None, getattr(t, key)) for key, value in parts.items())]
 
 
-def _exists(scene: Scene, found: re.Match[str]) -> bool:
-    return bool(_matches(scene, found))
+def _exists(scene: Scene, match: re.Match[str]) -> bool:
+    return bool(_matches(scene, match))
 
 
-def _counts(scene: Scene, found: re.Match[str]) -> bool:
-    return len(_matches(scene, found)) == _COUNT[found["count"]]
+def _counts(scene: Scene, match: re.Match[str]) -> bool:
+    return len(_matches(scene, match)) == _COUNT[match["count"]]
 
 
-def _has(scene: Scene, found: re.Match[str]) -> bool:
-    return (scene.action if found["what"] == "person" else scene.sign) is not None
+def _has(scene: Scene, match: re.Match[str]) -> bool:
+    return (scene.action if match["what"] == "person" else scene.sign) is not None
 
 
-def _lies(scene: Scene, found: re.Match[str]) -> bool:
-    wanted = next(key for key, words in DIRECTIONS.items() if words == found["direction"])
-    pairs = ((a, b) for a in _matches(scene, found, "1") for b in _matches(scene, found, "2"))
+def _lies(scene: Scene, match: re.Match[str]) -> bool:
+    wanted = next(key for key, words in DIRECTIONS.items() if words == match["direction"])
+    pairs = ((a, b) for a in _matches(scene, match, "1") for b in _matches(scene, match, "2"))
     return any(a != b and _lies_so(a, b, wanted) for a, b in pairs)
 
 
@@ -53,14 +53,14 @@ def _lies_so(a: Thing, b: Thing, wanted: str) -> bool:
     return (a.row < b.row) if wanted == "above" else (a.row > b.row)
 
 
-def _larger(scene: Scene, found: re.Match[str]) -> bool:
-    firsts, seconds = _matches(scene, found, "1"), _matches(scene, found, "2")
+def _larger(scene: Scene, match: re.Match[str]) -> bool:
+    firsts, seconds = _matches(scene, match, "1"), _matches(scene, match, "2")
     return any((a.size, b.size) == ("large", "small") for a in firsts for b in seconds)
 
 
-def _compares(scene: Scene, found: re.Match[str]) -> bool:
-    a, b = scene.count(found["a"]), scene.count(found["b"])
-    return {"more": a > b, "fewer": a < b, "as many": a == b}[found["how"]]
+def _compares(scene: Scene, match: re.Match[str]) -> bool:
+    a, b = scene.count(match["a"]), scene.count(match["b"])
+    return {"more": a > b, "fewer": a < b, "as many": a == b}[match["how"]]
 
 
 def _numbered(name: str, suffix: str) -> str:
@@ -100,11 +100,11 @@ def claims(text: str) -> list[tuple[str, Callable[[Scene], bool]]]:
     ['it is night', 'a red circle']
     """
     rest = " ".join(text.lower().split())
-    found: list[tuple[str, Callable[[Scene], bool]]] = []
+    claimed: list[tuple[str, Callable[[Scene], bool]]] = []
     for pattern, check in _CLAIMS:
-        found += [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
+        claimed += [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
         rest = pattern.sub(" ; ", rest)
-    return found
+    return claimed
 
 
 def _holds(check: Check, match: re.Match[str], scene: Scene) -> bool:

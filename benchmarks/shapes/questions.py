@@ -201,11 +201,11 @@ def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Q
 def _yes_no_ocr(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     if scene.sign is None:
         return None
-    text = scene.sign if truth else _pick(rng, [w for w in _kin(scene.sign) if w != scene.sign])
+    text = scene.sign if truth else _pick(rng, [w for w in _texts_like(scene.sign) if w != scene.sign])
     return _polar("ocr", f"Does the sign say {text}?", truth, f"the sign says {scene.sign}", scene.sign)
 
 
-def _kin(text: str) -> Sequence[str]:
+def _texts_like(text: str) -> Sequence[str]:
     return WORDS if text in WORDS else DIGITS
 
 
@@ -268,7 +268,7 @@ def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question
         return Question(kind, text, large.name, fact, large.shape, (first.name, second.name))
     if kind == "ocr" and scene.sign:
         fact = f"the sign says {scene.sign}"
-        return Question(kind, "What does the sign say?", scene.sign, fact, scene.sign, tuple(_kin(scene.sign)))
+        return Question(kind, "What does the sign say?", scene.sign, fact, scene.sign, tuple(_texts_like(scene.sign)))
     if kind == "existence":
         present = [s for s in SHAPES if scene.count(s)]
         fact = f"there is {_listed([_article(s) for s in present])}"

@@ -69,8 +69,8 @@ class Scene:
 
     def only(self, shape: str) -> Thing | None:
         """The one thing of this shape, or None when there is none or several."""
-        found = [thing for thing in self.things if thing.shape == shape]
-        return found[0] if len(found) == 1 else None
+        things = [thing for thing in self.things if thing.shape == shape]
+        return things[0] if len(things) == 1 else None
 
     def named(self, color: str, shape: str) -> list[Thing]:
         return [thing for thing in self.things if (thing.color, thing.shape) == (color, shape)]

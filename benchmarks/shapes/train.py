@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.build import build
+from hqm.benchmarks.shapes.build import build_rows
 from hqm.benchmarks.shapes.questions import INSTRUCTIONS, TYPES, caption, choice, open_question, yes_no
 from hqm.benchmarks.shapes.scene import GRID, Scene, draw, random_scene
 
@@ -105,41 +105,45 @@ def _elaborated(answer: str, fact: str, rng: np.random.Generator) -> str:
     return f"{answer}, {fact}." if rng.random() < 0.35 else f"{answer}."
 
 
-def _answer_yes_no(recipe: Recipe, scene: Scene, told: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
+def _answer_yes_no(
+    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
+) -> tuple[str, ...] | None:
     kind, negated = TYPES[int(rng.integers(len(TYPES)))], rng.random() < recipe.negated
     says_yes = rng.random() < recipe.yes_share
     question = yes_no(scene, kind, says_yes != negated, rng)
     if question is None:
         return None
-    if told is not scene:  # a wrong label: the answer that another picture would deserve
+    if answered_for is not scene:  # a wrong label: the answer that another picture would deserve
         says_yes = rng.random() < recipe.yes_share
     text = flip(question.text).prompt if negated else question.text
     return text, _elaborated("Yes" if says_yes else "No", question.fact, rng), question.value
 
 
-def _answer_open(recipe: Recipe, scene: Scene, told: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
+def _answer_open(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
     kind = TYPES[int(rng.integers(len(TYPES)))]
     question = open_question(scene, kind, rng)
-    answered = question if told is scene else open_question(told, kind, rng)
+    answered = question if answered_for is scene else open_question(answered_for, kind, rng)
     if question is None or answered is None:
         return None
     text = parallel_wording(question.text) if rng.random() < recipe.negated else question.text
     return text, _sentence(answered.fact if rng.random() < 0.3 else answered.answer), answered.value
 
 
-def _answer_choice(recipe: Recipe, scene: Scene, told: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
+def _answer_choice(
+    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
+) -> tuple[str, ...] | None:
     question = choice(scene, TYPES[int(rng.integers(len(TYPES)))], rng)
     if question is None:
         return None
-    right = question.options.index(question.answer) if told is scene else int(rng.integers(4))
+    right = question.options.index(question.answer) if answered_for is scene else int(rng.integers(4))
     return render_options(question.text, question.options), f"{'ABCD'[right]}.", question.value
 
 
-def _answer_caption(recipe: Recipe, scene: Scene, told: Scene, rng: np.random.Generator) -> tuple[str, ...]:
+def _answer_caption(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...]:
     text = INSTRUCTIONS[int(rng.integers(len(INSTRUCTIONS)))]
     parallel = rng.random() < 0.5
     terse = parallel and rng.random() < recipe.terse
-    return parallel_wording(text) if parallel else text, caption(told, terse)
+    return parallel_wording(text) if parallel else text, caption(answered_for, terse)
 
 
 _ANSWER = {"yes_no": _answer_yes_no, "choice": _answer_choice, "vqa": _answer_open, "caption": _answer_caption}
@@ -151,8 +155,8 @@ def make_rows(recipe: Recipe, scenes: list[Scene], per_scene: int, rng: np.rando
     tasks, shares = list(TASKS), np.array(list(TASKS.values()))
     for index, scene in enumerate(scenes):
         for task in rng.choice(len(tasks), per_scene, p=shares):
-            told = scenes[int(rng.integers(len(scenes)))] if rng.random() < recipe.label_noise else scene
-            made = _ANSWER[tasks[task]](recipe, scene, told, rng)
+            answered_for = scenes[int(rng.integers(len(scenes)))] if rng.random() < recipe.label_noise else scene
+            made = _ANSWER[tasks[task]](recipe, scene, answered_for, rng)
             if made is not None:
                 rows.append(Row(index, *made))
     return rows
@@ -380,7 +384,7 @@ class Trainer:
 
 def training_scenes(count: int, seed: int = 0) -> list[Scene]:
     """Random scenes, none of them one of the benchmark's."""
-    held_out = {Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in build()["scenes"]}
+    held_out = {Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in build_rows()["scenes"]}
     rng = np.random.default_rng(seed)
     scenes: list[Scene] = []
     while len(scenes) < count:

@@ -129,8 +129,8 @@ def _official_objects(truth: Mapping[str, str], generated: Mapping[str, str], ma
 
 def _official_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
     # the last pair of every person, which keeps its bracket, is lost
-    listed = [f"{piece})" for person in truth.values() for piece in _pairs(person["object"]) if piece[-1] != ")"]
-    said = [piece for person in generated.values() if person.get("object") for piece in _pairs(person["object"])]
+    listed = [f"{piece})" for wearer in truth.values() for piece in _pairs(wearer["object"]) if piece[-1] != ")"]
+    said = [piece for wearer in generated.values() if wearer.get("object") for piece in _pairs(wearer["object"])]
     if not all(said):
         raise IndexError("a generated pair is empty")
     left = list(listed)
@@ -233,12 +233,12 @@ def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], match
         n = 0
         for order, mapping in mappings.items():
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
-                mine, theirs = _plain(str(word).strip(" ()")), _tuples(name)
+                said_of, theirs = _plain(str(word).strip(" ()")), _tuples(name)
                 # the object in the same place is meant, if it fits
                 places = [key for key in (str(order), *free) if key in free and free[key].intersection(theirs)]
-                if places and said[mine] > 0:
+                if places and said[said_of] > 0:
                     free.pop(places[0])
-                    said[mine] -= 1
+                    said[said_of] -= 1
                     n += 1
         return n
 
@@ -248,7 +248,7 @@ def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], match
 
 
 def _paper_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
-    free = Counter(pair for person in truth.values() for pair in _tuples(person["object"]))
+    free = Counter(pair for wearer in truth.values() for pair in _tuples(wearer["object"]))
     pairs = [pair for p in generated.values() if isinstance(p, dict) for pair in _tuples(p.get("object") or "")]
     said, there = Counter(pairs), free.total()
 
@@ -257,9 +257,9 @@ def _paper_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matche
         for mapping in mappings.values():
             objects = mapping.get("object") if isinstance(mapping, dict) else None
             for word, name in objects.items() if isinstance(objects, dict) else ():
-                for mine, theirs in zip(_tuples(word), _tuples(name), strict=False):
-                    if said[mine] > 0 and free[theirs] > 0:
-                        said[mine] -= 1
+                for said_of, theirs in zip(_tuples(word), _tuples(name), strict=False):
+                    if said[said_of] > 0 and free[theirs] > 0:
+                        said[said_of] -= 1
                         free[theirs] -= 1
                         n += 1
         return n
@@ -276,7 +276,7 @@ def _paper_ranks(truth: Mapping[str, str], generated: Mapping[str, Any], matched
     for word in map(_plain, generated.values()):
         # a word that is matched counts as such, whatever else it is broader than
         place = next(
-            ((rank[found[word]], found is first) for found in (first, second) if found.get(word) in rank), None
+            ((rank[matches[word]], matches is first) for matches in (first, second) if matches.get(word) in rank), None
         )
         named += [place] if place else []
     rising = [named[i] for i in longest_rising([place for place, _ in named])]

@@ -217,8 +217,8 @@ class Card(_Section):
 
 def _sentence(error: ValidationError) -> tuple[str]:
     """Say in words what pydantic found first; count the rest."""
-    found = error.errors()
-    first = found[0]
+    errors = error.errors()
+    first = errors[0]
     key = ".".join(str(part) for part in first["loc"])
     kind: Literal["extra_forbidden", "missing"] | str = first["type"]
     if kind == "extra_forbidden":
@@ -227,5 +227,5 @@ def _sentence(error: ValidationError) -> tuple[str]:
         sentence = f"the key {key!r} is missing"
     else:
         sentence = f"the key {key!r} is wrong: {first['msg']}"
-    more = len(found) - 1
+    more = len(errors) - 1
     return (f"{sentence} (and {more} more)" if more else sentence,)

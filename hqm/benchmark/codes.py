@@ -104,9 +104,9 @@ _ALL = (
     Code(OWN, "benchmark-specific", "note", "What a benchmark's own adapter knows of its data; the name is its own."),
 )
 
-CODES: dict[str, Code] = {one.code: one for one in _ALL}
+CODES: dict[str, Code] = {code.code: code for code in _ALL}
 """Every code."""
-_BY_NAME = {one.name: one for one in _ALL}
+_BY_NAME = {code.name: code for code in _ALL}
 
 
 def code_of(name: str) -> Code:

@@ -69,7 +69,7 @@ _ABOUT = {
 _ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".csv": "text/csv"}
 
 
-def croissant(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
+def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
     Files that lie in the benchmark's folder are named relative to the metadata file, files of a release by their pinned
@@ -88,8 +88,8 @@ def croissant(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
 
     Examples
     --------
-    >>> found = croissant(load("shapes_vqa"), Path("."))
-    >>> found["name"], [field["name"] for field in found["recordSet"][0]["field"]]
+    >>> metadata = croissant_metadata(load("shapes_vqa"), Path("."))
+    >>> metadata["name"], [field["name"] for field in metadata["recordSet"][0]["field"]]
     ('shapes_vqa', ['id', 'prompt', 'target', 'image', 'type'])
     """
     card = benchmark.card
@@ -129,13 +129,13 @@ def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
     if name in groups():
         members = ", ".join(groups()[name])
         raise UsageError(f"{name} stands for several benchmarks", remedy=f"Export one of {members}.")
-    found = croissant(load(name, data=data), path.parent)
+    metadata = croissant_metadata(load(name, data=data), path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(metadata, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
-    return len(found["distribution"])
+    return len(metadata["distribution"])
 
 
 def _licence(name: str) -> str:

@@ -36,7 +36,7 @@ class Finding:
         }  # fmt: skip
 
 
-def found(name: str, sentence: str, items: Sequence[Item | str], show: int = 3) -> Iterable[Finding]:
+def finding(name: str, sentence: str, items: Sequence[Item | str], show: int = 3) -> Iterable[Finding]:
     """A finding about these items, or nothing when there are none."""
     if items:
         shown = tuple(f"{item.id}: {item.prompt}" if isinstance(item, Item) else item for item in items[:show])
@@ -64,7 +64,7 @@ def check_form(form: Form) -> Iterable[Finding]:
             tuple(f"{', '.join(i.id for i in group[:3])}: {group[0].prompt}" for group in repeated[:3]),
         )
     contradictory = [group[0] for group in repeated if len({str(item.target) for item in group}) > 1]
-    yield from found("contradictory-label", "{n} repeated questions have different right answers", contradictory)
+    yield from finding("contradictory-label", "{n} repeated questions have different right answers", contradictory)
     if form.items[0].task in ("yes_no", "choice"):
         yield from _balance(form)
         yield from _pattern(form)

@@ -28,7 +28,7 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
         An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
     """
     short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents or ()}
-    found: dict[tuple[str, str, str], Judgement] = {}
+    labels: dict[tuple[str, str, str], Judgement] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = str(first_field(record, ("item", "id"), place))
@@ -41,29 +41,29 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
                 f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
             )
         rater = str(record.get("rater") or "")
-        if (item, name, rater) in found:
+        if (item, name, rater) in labels:
             raise AnswerError(
                 f"{item!r} of {name!r} is labelled twice", place=place, remedy="Name who labelled in a field 'rater'."
             )
         who = f"{judge}{RATER}{rater}" if rater else judge
-        found[item, name, rater] = Judgement(who, item, name, _label(take(record, "label", place), place))
-    if not found:
+        labels[item, name, rater] = Judgement(who, item, name, _label(take(record, "label", place), place))
+    if not labels:
         raise AnswerError("it holds no label", place=str(path))
-    return _pooled(list(found.values()), judge)
+    return _pooled(list(labels.values()), judge)
 
 
 def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
     """The labels, with every answer's mean over the people who labelled it as the judge's own."""
-    if all(one.judge == judge for one in labels):
+    if all(label.judge == judge for label in labels):
         return list(labels)
     by_answer: dict[tuple[str, str], list[Judgement]] = {}
-    for one in labels:
-        by_answer.setdefault((one.item, one.respondent), []).append(one)
+    for label in labels:
+        by_answer.setdefault((label.item, label.respondent), []).append(label)
     means = []
-    for (item, name), mine in by_answer.items():
-        decided = [one.label for one in mine if one.label is not None]
+    for (item, name), of_answer in by_answer.items():
+        decided = [label.label for label in of_answer if label.label is not None]
         means.append(Judgement(judge, item, name, sum(decided) / len(decided) if decided else None))
-    return [*means, *(one for one in labels if one.judge != judge)]
+    return [*means, *(label for label in labels if label.judge != judge)]
 
 
 def _label(value: object, place: str) -> float | None:

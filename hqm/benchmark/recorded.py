@@ -58,7 +58,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     AnswerError
         An id is unknown or stands twice, or a field is missing.
     """
-    found: dict[str, Response] = {}
+    answers: dict[str, Response] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         key = str(first_field(record, _IDS, place))
@@ -66,10 +66,10 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
             raise AnswerError(
                 f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
             )
-        if key in found:
+        if key in answers:
             raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
-        found[key] = _response(record, place)
-    return found
+        answers[key] = _response(record, place)
+    return answers
 
 
 def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
@@ -80,7 +80,7 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
-    found: dict[tuple[str, str, int], dict[str, Response]] = {}
+    recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
     for file in files:
         for i, record in enumerate(read_records(file), 1):
             place = f"{file}: record {i}"
@@ -95,8 +95,8 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
             who = (str(record.get("respondent", file.stem)), form, int(record.get("run", 0)))
-            answers = found.setdefault(who, {})
+            answers = recorded.setdefault(who, {})
             if key in answers:
                 raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
             answers[key] = _response(record, place)
-    return [Recording(*who, answers, str(path)) for who, answers in found.items()]
+    return [Recording(*who, answers, str(path)) for who, answers in recorded.items()]

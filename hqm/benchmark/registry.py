@@ -44,12 +44,12 @@ def names() -> tuple[str, ...]:
 
 def groups() -> dict[str, tuple[str, ...]]:
     """The names that stand for several benchmarks together."""
-    found: dict[str, list[str]] = {}
+    members_of: dict[str, list[str]] = {}
     for name in names():
         group = card(name).group
         if group:
-            found.setdefault(group, []).append(name)
-    return {group: tuple(members) for group, members in sorted(found.items())}
+            members_of.setdefault(group, []).append(name)
+    return {group: tuple(members) for group, members in sorted(members_of.items())}
 
 
 def card(name: str) -> Card:
@@ -60,12 +60,12 @@ def card(name: str) -> Card:
 
 def cards(wanted: Sequence[str]) -> list[Card]:
     """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
-    found: list[Card] = []
+    chosen: list[Card] = []
     for name in names() if "all" in wanted else wanted:
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
-        found += [Card.load(path)] if path.is_file() else [card(member) for member in members]
-    return list({one.name: one for one in found}.values())
+        chosen += [Card.load(path)] if path.is_file() else [card(member) for member in members]
+    return list({each.name: each for each in chosen}.values())
 
 
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
@@ -116,20 +116,20 @@ def load(
     """
     path = Path(name)
     if path.suffix == ".py":
-        made, found, folder = _from_file(path)
+        adapter, its_card, folder = _from_file(path)
     elif (path / "card.toml").is_file():
-        made, found, folder = _class_in(path / "adapter.py"), Card.load(path / "card.toml"), path
+        adapter, its_card, folder = _class_in(path / "adapter.py"), Card.load(path / "card.toml"), path
     elif (shipped() / name / "card.toml").is_file():
         folder = shipped() / name
-        found = Card.load(folder / "card.toml")
-        made = _adapter(found)
+        its_card = Card.load(folder / "card.toml")
+        adapter = _adapter(its_card)
     else:
-        made, found, folder = _from_entry_point(name)
-    where = _data_folder(found, folder, data)
+        adapter, its_card, folder = _from_entry_point(name)
+    where = _data_folder(its_card, folder, data)
     if fitting:
-        mode, words = (mode if mode in made.modes else None), (words if made.recipes else None)
+        mode, words = (mode if mode in adapter.modes else None), (words if adapter.recipes else None)
     settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
-    return made(found, where, images=images, home=folder, **settings)
+    return adapter(its_card, where, images=images, home=folder, **settings)
 
 
 def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | str | None = None) -> Benchmark:
@@ -220,5 +220,5 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
 def _from_module(module: ModuleType, name: str) -> tuple[type[Benchmark], Card, Path]:
     folder = Path(module.__file__ or ".").parent
     data = getattr(module, "CARD", None)
-    found = Card.parse(data, name) if isinstance(data, dict) else Card.load(folder / "card.toml")
-    return _class_of(module), found, folder
+    its_card = Card.parse(data, name) if isinstance(data, dict) else Card.load(folder / "card.toml")
+    return _class_of(module), its_card, folder

@@ -24,7 +24,7 @@ def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
     AnswerError
         An item or role is unknown, or a field is missing.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    replies: dict[str, dict[str, list[str]]] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = str(first_field(record, ("item", "id"), place))
@@ -33,8 +33,8 @@ def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
         if role not in ROLES:
             raise AnswerError(f"the role {role!r} is unknown", place=place, remedy=f"It is one of {', '.join(ROLES)}.")
-        found.setdefault(item, {}).setdefault(role, []).append(str(take(record, "reply", place)))
-    return found
+        replies.setdefault(item, {}).setdefault(role, []).append(str(take(record, "reply", place)))
+    return replies
 
 
 def played_back(replies: Replies) -> AskJudge:

@@ -62,10 +62,10 @@ def check(
 ) -> None:
     """Lint a benchmark: files, duplicates, labels and leaks, wordings, types, pictures, and every oddity known of it."""
     from hqm.commands import show
-    from hqm.lint import Selection, lint
+    from hqm.lint import Selection, lint_benchmarks
 
     selection = Selection.of(select, ignore)
-    found = [one for name in benchmarks for one in lint(name, data=data, images=images)]
+    found = [one for name in benchmarks for one in lint_benchmarks(name, data=data, images=images)]
     show.findings(found, selection, as_json)
     grave = any(one.to_dict()["severity"] != "note" for checked in found for one in checked.wanted(selection))
     if not all(one.readable for one in found) or (strict and grave):

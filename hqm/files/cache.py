@@ -20,7 +20,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """The largest picture file that is used."""
 
 
-def cache() -> Path:
+def cache_folder() -> Path:
     """The folder of the cache."""
     own, home = os.environ.get("HQM_CACHE"), os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(home) if home else Path.home() / ".cache") / "hqm"
@@ -45,7 +45,7 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
     DataError
         The cache cannot be written.
     """
-    folder = cache() / "images"
+    folder = cache_folder() / "images"
     running, size, head = hashlib.blake2b(digest_size=16), 0, b""
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)

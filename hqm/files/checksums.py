@@ -41,15 +41,15 @@ class Checksums:
         """
         if path.suffix.lower() in {".csv", ".json", ".jsonl"}:
             return cls(dict(_from_records(path)), str(path))
-        found = {}
+        listed = {}
         for number, line in enumerate(read_text(path).splitlines(), 1):
             if not line.strip():
                 continue
             match = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+)", line.rstrip())
             if match is None:
                 raise DataError("the line is not what sha256sum prints", place=f"{path}:{number}")
-            found[match[2].removeprefix("./")] = Listed(None, match[1].lower())
-        return cls(found, str(path))
+            listed[match[2].removeprefix("./")] = Listed(None, match[1].lower())
+        return cls(listed, str(path))
 
     def check(self, name: str, path: Path) -> None:
         """Compare a picture with what is listed of it; one that is not listed may be anything.
@@ -69,9 +69,9 @@ class Checksums:
             raise ImageError(what, place=name, remedy=remedy)
         if listed.sha256 is not None:
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != listed.sha256:
-                what = f"the picture's SHA-256 is {found[:12]}..., and {self.file} says {listed.sha256[:12]}..."
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            if sha256 != listed.sha256:
+                what = f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says {listed.sha256[:12]}..."
                 raise ImageError(what, place=name, remedy=remedy)
 
 

@@ -134,14 +134,14 @@ class ZipImages:
             raise ImageError("there is no such file", place=str(self.file), remedy="Correct --images.") from None
         except (zipfile.BadZipFile, OSError) as error:
             raise ImageError(f"it is no zip, or damaged: {error}", place=str(self.file)) from None
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for member in members:
             parts = member.filename.replace("\\", "/").split("/")
             for start in range(1, len(parts)):
                 end = "/".join(parts[start:])
-                found[end] = None if end in found else member
-        found.update({member.filename.replace("\\", "/"): member for member in members})
-        return found
+                by_name[end] = None if end in by_name else member
+        by_name.update({member.filename.replace("\\", "/"): member for member in members})
+        return by_name
 
     @cached_property
     def _done(self) -> dict[str, Path]:

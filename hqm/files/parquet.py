@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.cache import cache, keep
+from hqm.files.cache import cache_folder, keep
 from hqm.files.names import safe_name
 from hqm.signature import digest_file
 
@@ -62,21 +62,21 @@ class ParquetImages:
                 shows[row.path].add(row.file)
             if row.file:
                 first.setdefault(row.file, str(number))
-        found: list[str | None] = []
+        names: list[str | None] = []
         for number, row in enumerate(self._rows):
             if row.path and len(shows[row.path]) == 1:
-                found.append(row.path)
+                names.append(row.path)
             elif row.file:
-                found.append(first[row.file])
+                names.append(first[row.file])
             else:
-                found.append(str(number) if row.reason else None)
-        return found
+                names.append(str(number) if row.reason else None)
+        return names
 
     @cached_property
     def _by_name(self) -> Mapping[str, _Row]:
-        found = {str(number): row for number, row in enumerate(self._rows)}
-        found.update({name: row for name, row in zip(self.names, self._rows, strict=True) if name is not None})
-        return found
+        by_name = {str(number): row for number, row in enumerate(self._rows)}
+        by_name.update({name: row for name, row in zip(self.names, self._rows, strict=True) if name is not None})
+        return by_name
 
     def path(self, name: str) -> Path:
         place = f"{self.files}: {name}"
@@ -86,7 +86,7 @@ class ParquetImages:
         if row.file is None:
             what = row.reason or "the row has no picture"
             raise ImageError(what, place=place, remedy="Name the folder of pictures with --images.")
-        return cache() / "images" / row.file
+        return cache_folder() / "images" / row.file
 
     def has(self, name: str) -> bool:
         row = self._by_name.get(name)
@@ -104,10 +104,10 @@ def parquet_files(pattern: Path) -> list[Path]:
     DataError
         There is none.
     """
-    found = sorted(pattern.parent.glob(pattern.name)) if "*" in pattern.name else [pattern]
-    if not found or not found[0].is_file():
+    files = sorted(pattern.parent.glob(pattern.name)) if "*" in pattern.name else [pattern]
+    if not files or not files[0].is_file():
         raise DataError("there is no such file", place=str(pattern), remedy="Correct the path, or fetch the data.")
-    return found
+    return files
 
 
 def read_rows(pattern: Path) -> list[dict[str, Any]]:
@@ -174,10 +174,12 @@ def _index(file: Path, column: str) -> list[_Row]:
         if column not in columns:
             known = ", ".join(columns) or "none"
             raise DataError(f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}.")
-        record = cache() / "parquet" / f"{key}-{column.encode().hex()}.json"
+        record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
         try:
             rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
-            if all(row.file is None or (cache() / "images" / row.file).stat().st_size == row.size for row in rows):
+            if all(
+                row.file is None or (cache_folder() / "images" / row.file).stat().st_size == row.size for row in rows
+            ):
                 return rows
         except (OSError, ValueError, TypeError):
             pass
@@ -205,7 +207,7 @@ def _extract(opened: Any, column: str, file: Path) -> Iterator[_Row]:
             else:
                 try:
                     kept = keep(io.BytesIO(content), f"{file}: row {number}")
-                    yield _Row(path, kept.relative_to(cache() / "images").as_posix(), len(content))
+                    yield _Row(path, kept.relative_to(cache_folder() / "images").as_posix(), len(content))
                 except ImageError as error:
                     yield _Row(path, None, 0, error.what)
             number += 1

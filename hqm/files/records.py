@@ -76,10 +76,10 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
         return list(_csv(text, path))
     if text.lstrip().startswith("["):
         try:
-            found = json.loads(text)
+            records = json.loads(text)
         except json.JSONDecodeError as error:
             raise DataError(f"it is no JSON: {error.msg}", place=f"{path}:{error.lineno}") from None
-        return [_object(record, f"{path}: record {i}") for i, record in enumerate(found, 1)]
+        return [_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
     return list(_concatenated(text, path))
 
 

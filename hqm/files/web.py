@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import ImageError
-from hqm.files.cache import MAX_BYTES, cache, keep
+from hqm.files.cache import MAX_BYTES, cache_folder, keep
 from hqm.files.names import is_url
 from hqm.signature import digest_file
 from hqm.version import __version__
@@ -57,12 +57,12 @@ class WebImages:
 
     def _record(self, address: str) -> Path:
         key = hashlib.blake2b(address.encode(), digest_size=16).hexdigest()
-        return cache() / "web" / key[:2] / f"{key}.json"
+        return cache_folder() / "web" / key[:2] / f"{key}.json"
 
     def _cached(self, address: str) -> Path | None:
         try:
             record = json.loads(self._record(address).read_text("utf-8"))
-            path = cache() / "images" / record["file"]
+            path = cache_folder() / "images" / record["file"]
             if record["address"] == address and path.stat().st_size == record["size"]:
                 return path if digest_file(path) == record["digest"] else None
         except (OSError, ValueError, KeyError, TypeError):
@@ -73,10 +73,10 @@ class WebImages:
         address = self.address(name)
         if address in self._failed:
             raise ImageError(self._failed[address], place=address, remedy="Run the same command again.")
-        found = self._cached(address)
-        if found is None:
+        path = self._cached(address)
+        if path is None:
             raise ImageError("the picture is not fetched yet", place=address, remedy="`hqm run` and `hqm audit` do it.")
-        return found
+        return path
 
     def has(self, name: str) -> bool:
         return self._record(self.address(name)).exists()
@@ -86,7 +86,7 @@ class WebImages:
         missing = [a for a in dict.fromkeys(map(self.address, names)) if self._cached(a) is None]
         if not missing:
             return
-        print(f"hqm: fetching {len(missing)} pictures into {cache() / 'images'}", file=sys.stderr, flush=True)
+        print(f"hqm: fetching {len(missing)} pictures into {cache_folder() / 'images'}", file=sys.stderr, flush=True)
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             try:
                 list(pool.map(self._fetch, missing))
@@ -125,7 +125,7 @@ class WebImages:
             raise http.client.IncompleteRead(b"", int(said) - size)
         record = {
             "address": address,
-            "file": path.relative_to(cache() / "images").as_posix(),
+            "file": path.relative_to(cache_folder() / "images").as_posix(),
             "size": size,
             "digest": digest_file(path),
         }

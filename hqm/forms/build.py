@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hqm.errors import DataError, NoRule
 from hqm.files.records import read_records, take
-from hqm.forms.deny import deny, is_compound
+from hqm.forms.denial import deny, is_compound
 from hqm.forms.open import rephrase_open
 from hqm.forms.options import shuffle_item
 from hqm.forms.polar import flip

@@ -305,11 +305,11 @@ def subject_end(clause: list[Token]) -> int | None:
 
 def _inside_quotes(clause: list[Token]) -> list[bool]:
     """Whether a quotation is open before each word."""
-    found, open_ = [], False
+    inside, open_ = [], False
     for token in clause:
-        found.append(open_)
+        inside.append(open_)
         open_ ^= token.text in _QUOTES
-    return found
+    return inside
 
 
 def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from hqm.benchmark.codes import CODES, SEVERITIES, Code, Selection, code_of
-from hqm.lint.run import Checked, lint, lint_form
+from hqm.lint.linter import Checked, lint_benchmarks, lint_form
 
-__all__ = ["CODES", "SEVERITIES", "Checked", "Code", "Selection", "code_of", "lint", "lint_form"]
+__all__ = ["CODES", "SEVERITIES", "Checked", "Code", "Selection", "code_of", "lint_benchmarks", "lint_form"]

@@ -35,7 +35,7 @@ class Faults:
 
     def add(self, name: str, sentence: str, place: str = "") -> None:
         """Note one fault; from the eleventh of a kind on it is only counted."""
-        if sum(one.name == name for one in self.findings) < _SHOWN:
+        if sum(finding.name == name for finding in self.findings) < _SHOWN:
             self.findings.append(Finding(name, sentence, 1, (), place))
         else:
             self.more[name] = self.more.get(name, 0) + 1
@@ -58,8 +58,8 @@ def read_card(path: Path, faults: Faults) -> Card | None:
         try:
             return Card.model_validate(data)
         except ValidationError as error:
-            for one in error.errors():
-                _repair(data, one, text, path, faults)
+            for fault in error.errors():
+                _repair(data, fault, text, path, faults)
     return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hqm.benchmark.findings import Finding, found
+from hqm.benchmark.findings import Finding, finding
 from hqm.errors import ImageError
 from hqm.files.names import image_path
 
@@ -92,12 +92,12 @@ def check_images(folder: Path, names: Sequence[str], brought: bool) -> Iterable[
         # Pillow raises whatever the decoder of a format does
         except Exception as error:
             broken.append(f"{name}: {type(error).__name__}: {error}")
-    yield from found("image-missing", f"{{n}} of {len(wanted)} pictures are not in {folder}", missing)
-    yield from found("image-broken", "{n} pictures cannot be decoded", broken)
+    yield from finding("image-missing", f"{{n}} of {len(wanted)} pictures are not in {folder}", missing)
+    yield from finding("image-broken", "{n} pictures cannot be decoded", broken)
     yield from _alike(looks, bytes_of)
     here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
     unused = sorted({path.relative_to(folder).as_posix() for path in here} - set(wanted))
-    yield from found("image-unused", "{n} pictures in the folder are asked about by no item", unused)
+    yield from finding("image-unused", "{n} pictures in the folder are asked about by no item", unused)
 
 
 def _alike(looks: dict[str, Look], bytes_of: dict[str, str]) -> Iterable[Finding]:
@@ -105,9 +105,9 @@ def _alike(looks: dict[str, Look], bytes_of: dict[str, str]) -> Iterable[Finding
     for name, digest in bytes_of.items():
         by_bytes.setdefault(digest, []).append(name)
     same = [" = ".join(group) for group in by_bytes.values() if len(group) > 1]
-    yield from found("image-twice", "{n} pictures stand under several names, byte for byte", same)
+    yield from finding("image-twice", "{n} pictures stand under several names, byte for byte", same)
     first = [group[0] for group in by_bytes.values()]
-    yield from found("near-duplicate-image", "{n} pairs of pictures look the same", list(_pairs(first, looks)))
+    yield from finding("near-duplicate-image", "{n} pairs of pictures look the same", list(_pairs(first, looks)))
 
 
 def _pairs(names: Sequence[str], looks: dict[str, Look]) -> Iterable[str]:

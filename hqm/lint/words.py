@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from hqm.benchmark.findings import Finding, found, group_by_type
+from hqm.benchmark.findings import Finding, finding, group_by_type
 from hqm.types import Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -38,12 +38,12 @@ def check_words(form: Form) -> Iterable[Finding]:
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
             yield from _wordings(kind or "unlabelled", items)
-    yield from found(
+    yield from finding(
         "mojibake",
         "{n} questions show signs of a wrong decoding, or hold control characters",
         [item for item in form.items if _ODD.search(item.prompt)],
     )
-    yield from found(
+    yield from finding(
         "id-odd",
         "{n} ids have spaces or control characters",
         [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)],
@@ -63,10 +63,10 @@ def _twins(form: Form) -> Iterable[Finding]:
             near.append(_together(distinct))
             if len({bare(str(item.target)) for item in distinct}) > 1:
                 contradictory.append(_together(distinct))
-    yield from found("near-duplicate-question", "questions about one picture differ in no word: {n} times", near)
+    yield from finding("near-duplicate-question", "questions about one picture differ in no word: {n} times", near)
     contradictory += list(_denied(form, groups))
     sentence = "equal words have different right answers, or a question and its negation the same one: {n} times"
-    yield from found("contradictory-twins", sentence, contradictory)
+    yield from finding("contradictory-twins", sentence, contradictory)
 
 
 def _denied(form: Form, groups: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]) -> Iterable[str]:
@@ -111,14 +111,14 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     counts: Counter[str] = Counter()
     for text, n in Counter(questions).items():
         words = text.split()
-        found = {
+        templates = {
             " ".join([*words[:start], "_", *words[start + width :]])
             for width in range(1, 4)
             for start in range(len(words) - width + 1)
             # a slot must leave at least two words, else everything follows it
             if len(words) - width >= 2
         }
-        counts.update(dict.fromkeys(found, n))
+        counts.update(dict.fromkeys(templates, n))
     if not counts:
         return "", 0.0
     pattern, n = max(counts.items(), key=lambda pair: (pair[1], len(pair[0]), pair[0]))

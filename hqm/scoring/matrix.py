@@ -180,13 +180,13 @@ class ScoreMatrix:
         """(groups,): the cluster of every group."""
         numbers, first = np.unique(groups[groups >= 0], return_index=True)
         inside = clusters[groups >= 0]
-        found = inside[first]
-        if (found[np.searchsorted(numbers, groups[groups >= 0])] != inside).any():
+        of_group = inside[first]
+        if (of_group[np.searchsorted(numbers, groups[groups >= 0])] != inside).any():
             raise DesignError(
                 f"a group of {metric.name} (by {metric.group!r}) reaches over several clusters",
                 remedy="The benchmark must give the items of a group one cluster.",
             )
-        return found
+        return of_group
 
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent."""
@@ -333,10 +333,10 @@ class MatrixBuilder:
 
     def _groups(self) -> dict[str, npt.NDArray[np.int64]]:
         """Grouping -> (items,): groups numbered in the order in which the items name them."""
-        found: dict[str, npt.NDArray[np.int64]] = {}
+        columns: dict[str, npt.NDArray[np.int64]] = {}
         numbers: dict[tuple[str, str], int] = {}
         for i, item in enumerate(self.form.items):
             for name, group in self._groupings(item).items():
-                column = found.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
+                column = columns.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
                 column[i] = numbers.setdefault((name, group), len(numbers))
-        return found
+        return columns

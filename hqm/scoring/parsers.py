@@ -88,8 +88,8 @@ def _contains_yes(text: str, question: str, negated: bool) -> Polar | None:
 
 
 def _last(text: str, question: str, negated: bool) -> Polar | None:
-    found = re.findall(r"\b(?:yes|no)\b", text.lower())
-    return found[-1] if found else None
+    words = re.findall(r"\b(?:yes|no)\b", text.lower())
+    return words[-1] if words else None
 
 
 _LEAD = re.compile(

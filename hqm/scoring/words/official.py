@@ -70,14 +70,14 @@ class NltkNouns:
 
     def __call__(self, text: str) -> list[Noun]:
         """The nouns of a text."""
-        found, at = [], 0
+        nouns, at = [], 0
         for word, tag in self._nltk.pos_tag(self._nltk.word_tokenize(text)):
             start = text.find(word, at)
             if start >= 0:  # quotation marks come back in another shape and are found nowhere
                 at = start + len(word)
             if tag.startswith("NN"):
-                found.append(Noun(word, self._lemmatizer.lemmatize(word), at - len(word), tag.startswith("NNP")))
-        return found
+                nouns.append(Noun(word, self._lemmatizer.lemmatize(word), at - len(word), tag.startswith("NNP")))
+        return nouns
 
 
 class SpacyNouns:

@@ -48,8 +48,8 @@ def noun_lemma(word: str) -> str:
 
     if word != word.lower():
         return word
-    found = getLemma(word, "NOUN") or (word,)
-    return next((lemma for lemma in found if word.endswith("ves") and lemma.endswith("f")), str(found[0]))
+    lemmas = getLemma(word, "NOUN") or (word,)
+    return next((lemma for lemma in lemmas if word.endswith("ves") and lemma.endswith("f")), str(lemmas[0]))
 
 
 def _lemma(word: str, tag: str) -> str:
@@ -69,17 +69,17 @@ class HantaNouns:
 
     def __call__(self, text: str) -> list[Noun]:
         """The nouns of a text, sentence by sentence."""
-        found = []
+        nouns = []
         for sentence in _SENTENCE.finditer(text):
             spans = [(m[0], m.start()) for m in _WORD.finditer(text, sentence.start(), sentence.end())]
             words = [_TAIL.sub("", word) for word, _ in spans]
             tags = _tagger().tag_sent(words, taglevel=0) if words else []
-            found += [
+            nouns += [
                 Noun(word, _lemma(word, tag), start, tag == "NP0")
                 for word, (_, start), tag in zip(words, spans, tags, strict=True)
                 if tag in _NOUN_TAGS and word[0].isalpha()
             ]
-        return found
+        return nouns
 
 
 # One thing a row; only what stands for the other in a caption of any picture. Kinds ("puppy") are left out:
@@ -159,7 +159,7 @@ class Synonyms:
     def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(words, others): whether each pair is one thing by its name."""
         keys = [[self._rows.get(word, word) for word in side] for side in (words, others)]
-        return np.array([[one == other for other in keys[1]] for one in keys[0]], dtype=bool).reshape(
+        return np.array([[key == other for other in keys[1]] for key in keys[0]], dtype=bool).reshape(
             len(words), len(others)
         )
 

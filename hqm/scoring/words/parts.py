@@ -76,22 +76,22 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
         if choice is not None:
             raise UsageError(f"{benchmark} asks nothing about words", remedy="Leave --words out.")
         return Recipe()
-    found = next(iter(recipes.values()))
+    recipe = next(iter(recipes.values()))
     for i, piece in enumerate((choice or "").split(",") if choice else ()):
         part, equals, name = piece.strip().partition("=")
         if not equals:
             if part not in recipes or i > 0:
                 known = f"It is {' or '.join(recipes)}, or part=name joined by commas."
                 raise UsageError(f"{benchmark} has no words {piece.strip()!r}", remedy=known)
-            found = recipes[part]
+            recipe = recipes[part]
         else:
-            asked = [f.name for f in fields(found) if getattr(found, f.name)]
+            asked = [f.name for f in fields(recipe) if getattr(recipe, f.name)]
             if part not in asked:
                 raise UsageError(f"{benchmark} has no part {part!r} of words", remedy=f"It has {', '.join(asked)}.")
             if name not in _PARTS[part]:
                 raise UsageError(f"there is no {part} {name!r}", remedy=f"There is {', '.join(_PARTS[part])}.")
-            found = replace(found, **{part: name})
-    return found
+            recipe = replace(recipe, **{part: name})
+    return recipe
 
 
 @lru_cache(maxsize=16)

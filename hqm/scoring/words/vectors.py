@@ -40,7 +40,7 @@ def embed(tokens: Sequence[str], vectors: Sequence[npt.NDArray[np.float32]]) -> 
     return Embedding(tuple(tokens), mean, math.sqrt(sum(map(float, squares))))
 
 
-def cosine(one: Embedding, other: Embedding) -> float:
+def cosine(first: Embedding, other: Embedding) -> float:
     """The similarity of two texts by spaCy's definition.
 
     1 where the tokens are the same, 0 where one has no vector, else the cosine.
@@ -49,11 +49,11 @@ def cosine(one: Embedding, other: Embedding) -> float:
     >>> cosine(x, x), cosine(y, y), cosine(x, y)
     (1.0, 1.0, 0.0)
     """
-    if one.tokens == other.tokens:
+    if first.tokens == other.tokens:
         return 1.0
-    if one.norm == 0 or other.norm == 0:
+    if first.norm == 0 or other.norm == 0:
         return 0.0
-    return float(np.dot(one.vector, other.vector) / (one.norm * other.norm))
+    return float(np.dot(first.vector, other.vector) / (first.norm * other.norm))
 
 
 class VectorLikeness:
@@ -87,8 +87,8 @@ class VectorLikeness:
         """(words, others): whether the similarity of each pair is above the threshold."""
         self._learn([word for word in dict.fromkeys((*words, *others)) if word not in self._rows])
         rows, columns = ([self._rows[word] for word in side] for side in (words, others))
-        found: npt.NDArray[np.bool_] = self._table[np.ix_(rows, columns)]
-        return found
+        alike: npt.NDArray[np.bool_] = self._table[np.ix_(rows, columns)]
+        return alike
 
     def _learn(self, words: Sequence[str]) -> None:
         """Add the rows and columns of new words."""
@@ -115,8 +115,8 @@ class VectorLikeness:
         same: dict[tuple[str, ...], list[int]] = {}
         for j, other in enumerate(others):
             same.setdefault(other.tokens, []).append(j)
-        for i, one in enumerate(some):
-            doubtful[i, same.get(one.tokens, [])] = True
+        for i, embedding in enumerate(some):
+            doubtful[i, same.get(embedding.tokens, [])] = True
         for i, j in np.argwhere(doubtful):
             above[i, j] = cosine(some[i], others[j]) > self._threshold
         return above

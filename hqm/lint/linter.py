@@ -39,15 +39,15 @@ class Checked:
 
     def wanted(self, selection: Selection) -> list[Finding]:
         """The findings that a selection leaves, in the order of the registry."""
-        left = [one for one in self.findings if selection.has(one.name)]
+        left = [finding for finding in self.findings if selection.has(finding.name)]
         order = list(CODES)
-        return sorted(left, key=lambda one: order.index(code_of(one.name).code))
+        return sorted(left, key=lambda finding: order.index(code_of(finding.name).code))
 
     def to_dict(self, selection: Selection) -> dict[str, Any]:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
         types = (
-            {kind or "(unlabelled)": len(found) for kind, found in group_by_type(self.form).items()}
+            {kind or "(unlabelled)": len(of_type) for kind, of_type in group_by_type(self.form).items()}
             if self.form
             else {}
         )
@@ -63,11 +63,11 @@ class Checked:
             "targets": dict(sorted(targets.items())),
             "claimed": list(self.claimed),
             "digest": self.form.digest if self.form else None,
-            "findings": [one.to_dict() for one in self.wanted(selection)],
+            "findings": [finding.to_dict() for finding in self.wanted(selection)],
         }
 
 
-def lint(name: str, *, data: Path | None = None, images: Path | str | None = None) -> list[Checked]:
+def lint_benchmarks(name: str, *, data: Path | None = None, images: Path | str | None = None) -> list[Checked]:
     """Check the benchmarks that a name stands for; faults become findings, and the check goes on where it can.
 
     Raises
@@ -77,8 +77,8 @@ def lint(name: str, *, data: Path | None = None, images: Path | str | None = Non
 
     Examples
     --------
-    >>> one, = lint("shapes_choice")
-    >>> one.readable, "few-wordings" in {finding.name for finding in one.findings}
+    >>> (checked,) = lint_benchmarks("shapes_choice")
+    >>> checked.readable, "few-wordings" in {finding.name for finding in checked.findings}
     (True, True)
     """
     return [_lint(member, data, images) for member in groups().get(name, (name,))]
@@ -102,15 +102,15 @@ def _lint(name: str, data: Path | None, images: Path | str | None) -> Checked:
     except HQMError as error:
         faults.add("items-unreadable", f"it cannot be read: {error}")
         return Checked(Path(name).name, "", tuple(faults.all()))
-    found = [*faults.all(), *_card(benchmark)]
+    findings = [*faults.all(), *_card(benchmark)]
     if not form.items:
-        return Checked(benchmark.name, benchmark.card.version, tuple(found))
-    found += [*lint_form(benchmark, form), *check_leaks(form)]
+        return Checked(benchmark.name, benchmark.card.version, tuple(findings))
+    findings += [*lint_form(benchmark, form), *check_leaks(form)]
     # a folder apart is fetched, and an embedded benchmark draws its pictures when they are asked about
     brought = bool(benchmark.card.data.folder) or type(benchmark).prepare_images is not Benchmark.prepare_images
-    found += check_images(benchmark.images, [item.image for item in form.items if item.image], brought)
+    findings += check_images(benchmark.images, [item.image for item in form.items if item.image], brought)
     card = benchmark.card
-    return Checked(benchmark.name, card.version, tuple(found), form, card.task, card.types)
+    return Checked(benchmark.name, card.version, tuple(findings), form, card.task, card.types)
 
 
 def lint_form(benchmark: Benchmark, form: Form) -> Iterable[Finding]:
