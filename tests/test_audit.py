@@ -286,9 +286,12 @@ def test_a_metric_that_falls_is_turned_round_against_people(
 def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Store) -> None:
     """Ten real files: the audit's coefficients against scipy on the scores of `hqm score`, file by file."""
     from hqm.auditing.one_file import score_file
-    from hqm.commands.session import Session, Wishes
+    from hqm.commands.options import RunOptions, What, Who
+    from hqm.commands.session import Session
 
-    session = Session(["coco_chair"], store, Wishes(recorded=data / "pope" / "captions", data=data))
+    session = Session(
+        ["coco_chair"], store, RunOptions(what=What(data=data), who=Who(recorded=data / "pope" / "captions"))
+    )
     hqm.administer(store, session.jobs())
     found = session.audit("").audits[0]
     models = ["instructblip", "llava", "minigpt-4", "mmgpt", "mplug"]

@@ -18,8 +18,8 @@ from scipy import stats
 import hqm
 from hqm import Audit, BenchmarkAudit, Comparison, DesignError, Measure, Store, UsageError, compare_audits
 from hqm.cli import main
+from hqm.commands.options import RunOptions
 from hqm.commands.readings import read_again
-from hqm.commands.session import Wishes
 from hqm.comparison.ranks import agreements, closer, separations
 from hqm.psychometrics import icc, reliability_difference, signal_detection, weighted_reliability
 from tests.conftest import administered, recorded
@@ -264,7 +264,7 @@ def test_readings_of_one_store_ask_nothing(
 ) -> None:
     folder = str(tmp_path / "long")
     with Store(tmp_path / "store.sqlite", readonly=True) as store:
-        audits = read_again([folder], store, Wishes(), metrics=("accuracy", "f1", "d_prime"))
+        audits = read_again([folder], store, RunOptions(), metrics=("accuracy", "f1", "d_prime"))
     found = compare_audits(audits)
     assert [m.label for m in found.measures] == ["accuracy", "f1", "d_prime"]
     before = two[1][0].estimate("test_retest.pearson", "accuracy")
@@ -274,7 +274,7 @@ def test_readings_of_one_store_ask_nothing(
     assert all(math.isnan(a.corrected) for a in found.agreements), "shared noise cannot be taken out"
     assert found.closer == ()
     with Store(tmp_path / "store.sqlite", readonly=True) as store, pytest.raises(UsageError, match="no metric 'bleu'"):
-        read_again([folder], store, Wishes(), metrics=("bleu",))
+        read_again([folder], store, RunOptions(), metrics=("bleu",))
 
 
 def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
     with Store(path) as store:
         administered(store, benchmark, people)
     with Store(path, readonly=True) as store:
-        audits = read_again([str(tmp_path / "wordy")], store, Wishes(), parsers=("pope", "strict"))
+        audits = read_again([str(tmp_path / "wordy")], store, RunOptions(), parsers=("pope", "strict"))
     found = compare_audits(audits)
     assert [m.label for m in found.measures] == ["parser pope", "parser strict"]
     lenient, strict = found.measures

@@ -96,10 +96,11 @@ def test_four_forms_of_one_question(questions: Any) -> None:
 
 
 def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path) -> None:
-    from hqm.commands.session import Session, Wishes
+    from hqm.commands.options import RunOptions, What
+    from hqm.commands.session import Session
 
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        session = Session(["hal_eval_d"], store, Wishes(forms=("original", "cot"), limit=10, data=data))
+        session = Session(["hal_eval_d"], store, RunOptions(what=What(forms=("original", "cot"), limit=10, data=data)))
         benchmark = session.benchmarks[0]
         assert [form.name for form in session.forms(benchmark)] == ["original", "cot"]
         assert benchmark.further_forms is benchmark.further_forms

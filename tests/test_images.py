@@ -17,7 +17,8 @@ from PIL import Image
 
 import hqm
 from hqm import Administration, CardError, DataError, Desk, ImageError, Store
-from hqm.commands.session import Session, Wishes
+from hqm.commands.options import RunOptions, What, Who
+from hqm.commands.session import Session
 from hqm.files.checksums import Checksums
 from hqm.files.images import check_picture, open_images
 from hqm.files.parquet import ParquetImages
@@ -247,7 +248,9 @@ def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
             for name in ("good", "none", "page")
         ]
         session = Session(
-            [str(make_benchmark(rows))], store, Wishes(respondents=("hf/shapes:steady",), forms=("original",))
+            [str(make_benchmark(rows))],
+            store,
+            RunOptions(what=What(forms=("original",)), who=Who(respondents=("hf/shapes:steady",))),
         )
         assert session.missing_images() == {"mine": (3, 3)}
         assert server.asked == [], "a plan fetches nothing"

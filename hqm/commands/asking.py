@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import AsJson, Benchmarks, DryRun, NoWait, PriceIn, PriceOut, Quiet, StoreOption, asks
+from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
+from hqm.commands.parameters import with_options
 from hqm.commands.shared import (
     command,
-    prices_of,
     readable,
     session_of,
     stem,
@@ -26,105 +25,109 @@ from hqm.errors import UsageError
 
 if TYPE_CHECKING:
     from hqm.administration.administer import Job
-    from hqm.commands.session import Session, Wishes
+    from hqm.commands.session import Session
+
+_PLANNED = ("store", "as_json", "price_in", "price_out")
+_RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 
-@asks
-def plan(
-    benchmarks: Benchmarks,
-    wishes: Wishes,
-    store: StoreOption = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    as_json: AsJson = False,
-) -> None:
+@with_options("what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion"))
+def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Say before anything is asked: requests, how many are distinct, how many are stored, minutes, tokens, cost."""
-    with readable(store_path(benchmarks, store)) as opened:
-        session = session_of(benchmarks, opened, wishes)
-        _show_plan(session, session.jobs(), prices_of(price_in, price_out), as_json)
+    with readable(store_path(benchmarks, options.output.store)) as opened:
+        session = session_of(benchmarks, opened, options)
+        _show_plan(session, session.jobs())
 
 
-@asks
-def run(
-    benchmarks: Benchmarks,
-    wishes: Wishes,
-    store: StoreOption = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    dry_run: DryRun = False,
-    quiet: Quiet = False,
-    no_wait: NoWait = False,
-) -> None:
-    """Put the forms to the respondents and store the answers; what is stored already is not asked again."""
-    path = store_path(benchmarks, store)
-    with readable(path) if dry_run else writable(path, no_wait) as opened:
-        session = session_of(benchmarks, opened, wishes)
-        complete = _administer(session, prices_of(price_in, price_out), dry_run, quiet)
+@with_options("what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion"))
+def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
+    """Ask the respondents every form and store the answers; what is stored already is not asked again."""
+    path = store_path(benchmarks, options.output.store)
+    with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
+        complete = _administer(session_of(benchmarks, opened, options))
     if not complete:
         raise typer.Exit(1)
 
 
-@asks
+@with_options("what", "who", "asking", "reading", "judging", "machine", "as_json", *_RUN)
 def audit(
-    wishes: Wishes,
+    *,
     benchmarks: Annotated[
-        list[str] | None, typer.Argument(help="Names, folders with a card.toml, or Python files; none with --table.")
+        list[str] | None,
+        typer.Argument(
+            rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files; none with --table."
+        ),
     ] = None,
-    store: StoreOption = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to write into; out/<name> unless given.")] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write into; out/<name> unless given."
+        ),
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="The report's file; report.html in the folder unless given.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FILE", help="The report's file; report.html in the folder unless given."
+        ),
     ] = None,
-    criterion: Annotated[
-        Path | None, typer.Option(help="People's labels: item, respondent, label (CSV or JSON lines).")
-    ] = None,
-    metrics: Annotated[list[str] | None, typer.Option("--metric", help="A metric to audit; repeat it.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask nobody: audit what the store holds.")] = False,
+    options: RunOptions,
     table: Annotated[
-        Path | None, typer.Option(help="Audit a published table of scores (CSV: respondent, then scores) instead.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="Audit a published table of scores (CSV: respondent, then scores) instead.",
+        ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="FIRST,OTHER: two columns of the table that are two administrations.")
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FIRST,OTHER",
+            help="Two columns of the table that are two administrations.",
+        ),
     ] = None,
     items: Annotated[
-        int | None, typer.Option(min=1, help="The number of items behind each score of the table.")
+        int | None,
+        typer.Option(
+            rich_help_panel=WHAT, min=1, metavar="N", help="The number of items behind each score of the table."
+        ),
     ] = None,
-    as_json: AsJson = False,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    dry_run: DryRun = False,
-    quiet: Quiet = False,
-    no_wait: NoWait = False,
 ) -> None:
     """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
     from hqm.commands import show
 
     if table is not None:
-        _audit_table(table, columns, items, wishes, as_json)
+        _audit_table(table, columns, items, options)
         return
     if not benchmarks:
         raise UsageError("no benchmark is named", remedy="Name one, or a published table with --table.")
     folder = out or (report.parent if report else Path("out") / stem(benchmarks))
-    path = store_path(benchmarks, store, folder)
+    path = store_path(benchmarks, options.output.store, folder)
     page = report or folder / "report.html"
-    with readable(path) if dry_run or (offline and path.exists()) else writable(path, no_wait) as opened:
-        session = session_of(benchmarks, opened, replace(wishes, criterion=criterion, metrics=tuple(metrics or ())))
-        complete = offline or _administer(session, prices_of(price_in, price_out), dry_run, quiet)
-        if dry_run:
+    wanted = options.output
+    looked_into = wanted.dry_run or (offline and path.exists())
+    with readable(path) if looked_into else writable(path, wanted.no_wait) as opened:
+        session = session_of(benchmarks, opened, options)
+        complete = offline or _administer(session)
+        if wanted.dry_run:
             return
-        found = session.audit(command())
-    write_text(folder / "audit.json", found.to_json())
-    write_report(found, page)
-    if as_json:
-        print(found.to_json(), end="")
+        audited = session.audit(command())
+    write_text(folder / "audit.json", audited.to_json())
+    write_report(audited, page)
+    if wanted.as_json:
+        print(audited.to_json(), end="")
     else:
-        show.audit(found)
+        show.audit(audited)
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
 
 
-def _audit_table(table: Path, columns: str | None, items: int | None, wishes: Wishes, as_json: bool) -> None:
+def _audit_table(table: Path, columns: str | None, items: int | None, options: RunOptions) -> None:
     """Audit a published table in place of a benchmark."""
     from hqm.auditing.families import read_families
     from hqm.auditing.published import audit_table, read_table
@@ -134,29 +137,28 @@ def _audit_table(table: Path, columns: str | None, items: int | None, wishes: Wi
     pair = tuple(part.strip() for part in columns.split(",")) if columns else None
     if pair is not None and len(pair) != 2:
         raise UsageError(f"--columns {columns!r} does not name two columns", remedy="Write --columns first,other.")
-    families = read_families(wishes.families) if wishes.families else None
-    found = audit_table(read_table(table), columns=pair, items=items, families=families)
-    if as_json:
-        show.print_json({"hqm_version": __version__, "command": command(), "audits": [found.to_dict()]})
+    families = read_families(options.who.families) if options.who.families else None
+    audited = audit_table(read_table(table), columns=pair, items=items, families=families)
+    if options.output.as_json:
+        show.print_json({"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]})
     else:
-        show.table_audit(found)
+        show.table_audit(audited)
 
 
-def _show_plan(
-    session: Session, jobs: Sequence[Job], prices: tuple[float, float] | None, as_json: bool = False
-) -> None:
+def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
     from hqm.administration.forecast import forecast
     from hqm.commands import show
 
     by_respondent: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         by_respondent.setdefault((job.sitting.respondent.name, job.sitting.benchmark.name), []).append(job)
-    forecasts = {key: forecast(session.store, mine, prices) for key, mine in by_respondent.items()}
-    live = any(job.sitting.respondent.live for job in jobs) and not session.wishes.blind
-    show.plan(forecasts, session.missing_images() if live else {}, as_json, session.pending_judgements())
+    output = session.options.output
+    forecasts = {key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()}
+    live = any(job.sitting.respondent.live for job in jobs) and not session.options.asking.blind
+    show.plan(forecasts, session.missing_images() if live else {}, output.as_json, session.pending_judgements())
 
 
-def _administer(session: Session, prices: tuple[float, float] | None, dry_run: bool, quiet: bool) -> bool:
+def _administer(session: Session) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
     from hqm.administration.administer import administer
     from hqm.administration.forecast import spent
@@ -164,15 +166,15 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
     from hqm.commands.interrupt import interruption
     from hqm.commands.progress import bars
 
-    if not dry_run:
-        session.fetch_images()
-    jobs = session.jobs()
-    if dry_run:
-        _show_plan(session, jobs, prices)
+    output = session.options.output
+    if output.dry_run:
+        _show_plan(session, session.jobs())
         return True
-    if not session.wishes.blind and any(job.sitting.respondent.live for job in jobs):
+    session.fetch_images()
+    jobs = session.jobs()
+    if not session.options.asking.blind and any(job.sitting.respondent.live for job in jobs):
         show.missing_images(session.missing_images())
-    with interruption(quiet) as stop, bars(jobs, quiet) as progress:
+    with interruption(output.quiet) as stop, bars(jobs, output.quiet) as progress:
         outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop)
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
@@ -182,21 +184,21 @@ def _administer(session: Session, prices: tuple[float, float] | None, dry_run: b
         )
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
-    show.spent(spent(session.store, jobs, prices))
+    show.spent(spent(session.store, jobs, output.prices))
     if stop():
         what = f"{stored + outcome.asked} answers are stored in {session.store.path}, {outcome.left} are left"
         print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
-    return not outcome.failed and not outcome.errors and _judge(session, quiet)
+    return not outcome.failed and not outcome.errors and _judge(session)
 
 
-def _judge(session: Session, quiet: bool) -> bool:
+def _judge(session: Session) -> bool:
     """Put the answers to the judges, where the benchmark has any; whether every question was replied to."""
     from hqm.commands.progress import judging
 
-    if not session.wishes.judges or not any(benchmark.roles for benchmark in session.benchmarks):
+    if not session.options.judging.judges or not any(benchmark.roles for benchmark in session.benchmarks):
         return True
-    with judging(quiet) as progress:
+    with judging(session.options.output.quiet) as progress:
         outcome = session.judge(progress)
     for name, error in outcome.failed:
         print(f"hqm: the judge {name} was given up: {error}", file=sys.stderr)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from hqm.commands.options import Data, Family, Mode, Part, PromptsOption, Recorded, Respondents, Roles, WordsOption
+from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions
+from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, readable, write_text
 from hqm.errors import UsageError
 
@@ -17,77 +19,101 @@ if TYPE_CHECKING:
     from hqm.comparison.value import Comparison
 
 
+@with_options(
+    "part",
+    "data",
+    "respondents",
+    "recorded",
+    "families",
+    "metrics",
+    "words",
+    "criterion",
+    "mode",
+    "prompts",
+    "roles",
+    "siunitx",
+)
 def compare(
-    what: Annotated[list[str], typer.Argument(help="Files audit.json; or, with --store, benchmarks.")],
-    store: Annotated[Path | None, typer.Option("--store", help="A store to read in several ways.")] = None,
-    metrics: Annotated[list[str] | None, typer.Option("--metric", help="A metric to compare; repeat it.")] = None,
-    scorings: Annotated[
-        list[str] | None, typer.Option("--scoring", help="official or paper; repeat it to compare both.")
-    ] = None,
-    parsers: Annotated[
-        list[str] | None, typer.Option("--parser", help="A reader of yes/no answers; repeat it to compare readers.")
-    ] = None,
-    judges: Annotated[
-        list[str] | None, typer.Option("--judge", help="A model that judged the answers; repeat it to compare judges.")
+    *,
+    what: Annotated[
+        list[str], typer.Argument(rich_help_panel=WHAT, help="Files audit.json; or, with --store, benchmarks.")
+    ],
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."),
     ] = None,
     to: Annotated[
-        Path, typer.Option("--to", help="compare.html, or tables as .tex, .csv or .md, or everything as .json.")
+        Path,
+        typer.Option(
+            "--to",
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="compare.html, or tables as .tex, .csv or .md, or everything as .json.",
+        ),
     ] = Path("compare.html"),
+    scorings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scoring", rich_help_panel=HOW, metavar="NAME", help="official or paper; repeat it to compare both."
+        ),
+    ] = None,
+    parsers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parser",
+            rich_help_panel=HOW,
+            metavar="NAME",
+            help="A reader of yes/no answers; repeat it to compare readers.",
+        ),
+    ] = None,
+    judges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            rich_help_panel=JUDGES,
+            metavar="NAME",
+            help="A model that judged the answers; repeat it to compare judges.",
+        ),
+    ] = None,
+    options: RunOptions,
     length: Annotated[
-        int | None, typer.Option(min=1, help="The common number of items; that of the shortest measure unless given.")
+        int | None,
+        typer.Option(
+            rich_help_panel=HOW,
+            min=1,
+            metavar="N",
+            help="The common number of items; that of the shortest measure unless given.",
+        ),
     ] = None,
-    more: Annotated[int, typer.Option(min=1, help="How many further items the forecast adds.")] = 500,
-    respondents: Respondents = None,
-    recorded: Recorded = None,
-    part: Part = None,
-    data: Data = None,
-    criterion: Annotated[
-        Path | None, typer.Option(help="People's labels: item, respondent, label (CSV or JSON lines).")
-    ] = None,
-    roles: Roles = None,
-    mode: Mode = None,
-    prompts: PromptsOption = "hqm",
-    words: WordsOption = None,
-    family: Family = None,
-    siunitx: Annotated[
-        bool, typer.Option("--siunitx", help="Align numbers in LaTeX with the package siunitx.")
-    ] = False,
+    more: Annotated[
+        int,
+        typer.Option(rich_help_panel=HOW, min=1, metavar="N", help="How many further items the forecast adds."),
+    ] = 500,
 ) -> None:
     """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents; nobody is asked anything."""
     from hqm.auditing.families import read_families
     from hqm.comparison.compare import compare_audits
 
+    families = options.who.families
     if store is not None:
         from hqm.commands.readings import read_again
-        from hqm.commands.session import Wishes
 
         if not store.is_file():
             raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
-        wishes = Wishes(
-            respondents=tuple(respondents or ()),
-            recorded=recorded,
-            part=part,
-            data=data,
-            judges=tuple(judges or ()),
-            roles=tuple(roles or ()),
-            mode=mode,
-            prompts=cast(Any, prompts),
-            words=words,
-            families=family,
-            criterion=criterion,
-        )
+        judging = replace(options.judging, judges=tuple(judges or ()))
         with readable(store) as opened:
             audits: Sequence[Any] = read_again(
                 what,
                 opened,
-                wishes,
+                replace(options, judging=judging),
                 scorings=cast(Any, tuple(scorings or ())),
                 parsers=tuple(parsers or ()),
-                metrics=tuple(metrics or ()),
+                metrics=options.reading.metrics,
             )
         chosen: Sequence[str] = ()
     else:
-        needed = {"--scoring": scorings, "--parser": parsers, "--judge": judges, "--criterion": criterion}
+        needed: dict[str, object] = {"--scoring": scorings, "--parser": parsers, "--judge": judges}
+        needed |= {"--criterion": options.judging.criterion}
         extra = [name for name, given in needed.items() if given]
         if extra:
             raise UsageError(
@@ -96,16 +122,16 @@ def compare(
             )
         from hqm.auditing.value import Audit
 
-        audits, chosen = [Audit.load(Path(name)) for name in what], tuple(metrics or ())
+        audits, chosen = [Audit.load(Path(name)) for name in what], options.reading.metrics
     found = compare_audits(
         audits,
         metrics=chosen,
         length=length,
         more=more,
-        families=read_families(family) if family else None,
+        families=read_families(families) if families else None,
         command=command(),
     )
-    _write(found, to, siunitx)
+    _write(found, to, options.output.siunitx)
 
 
 def _write(found: Comparison, to: Path, siunitx: bool) -> None:

@@ -1,217 +1,340 @@
-"""The options that several commands share, each with its help, and the commands' access to them as one value."""
+"""The options that commands share, each written once: a field of `RunOptions` with its text, its type and its default.
+
+`hqm.commands.parameters` makes the options of the command line from them.
+"""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from hqm.errors import UsageError
+from hqm.types import ORIGINAL, PARALLEL
 
 if TYPE_CHECKING:
-    from hqm.commands.session import Wishes
+    from hqm.benchmark.asking import Prompts
+    from hqm.benchmark.interface import Scoring
 
-Benchmarks = Annotated[list[str], typer.Argument(help="Names, folders with a card.toml, or Python files.")]
-Respondents = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--respondent",
-        "-r",
-        help="hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@url] or recorded/<file>; repeat it.",
-    ),
+WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = ("What", "Who", "How", "Judges", "Machine", "Output")
+"""The groups of `--help`, in the order they are shown."""
+
+Benchmarks = Annotated[
+    list[str], typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files.")
 ]
-Recorded = Annotated[Path | None, typer.Option(help="A file or folder of recorded answers, in place of respondents.")]
-StoreOption = Annotated[Path | None, typer.Option("--store", help="The store; out/<name>/store.sqlite unless given.")]
-Runs = Annotated[int, typer.Option(min=1, help="How often the original form is put, each time with other seeds.")]
-Forms = Annotated[str, typer.Option("--forms", help="The forms to put, joined by commas.")]
-FormFiles = Annotated[
-    list[str] | None, typer.Option("--form", help="NAME=FILE: a form that a person reviewed; repeat it.")
-]
-Part = Annotated[str | None, typer.Option(help="One part of the benchmark (POPE: coco_random, ...).")]
-Limit = Annotated[int | None, typer.Option(min=1, help="The first so many items only, for a trial.")]
-Data = Annotated[Path | None, typer.Option(help="The data root; the variable HQM_DATA unless given.")]
-Images = Annotated[
-    str | None,
-    typer.Option(help="The pictures: a folder, a zip, parquet files or a web address; the card's unless given."),
-]
-ScoringOption = Annotated[
-    str, typer.Option("--scoring", help="official (the released scorer) or paper (its definition).")
-]
-ParserOption = Annotated[
-    str | None, typer.Option("--parser", help="The reader of yes/no answers; the card's unless given.")
-]
-Temperature = Annotated[float | None, typer.Option(help="Sampling temperature; 0 for the likeliest token.")]
-TopP = Annotated[float | None, typer.Option("--top-p", help="Nucleus sampling.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", help="The longest answer, in tokens.")]
-Seed = Annotated[int | None, typer.Option(help="The base seed that every request's seed is derived from.")]
-Device = Annotated[str, typer.Option(help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.")]
-Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
-Batch = Annotated[
-    int, typer.Option(min=0, help="Questions a forward pass; 0 finds a number. The answers do not depend on it.")
-]
-Workers = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="Processes that share the work; 0: one a GPU, or one a core for tiny models. Ray: actors at most; 0: all.",
-    ),
-]
-EngineOption = Annotated[str, typer.Option("--engine", help="local (this machine's processes) or ray (a cluster).")]
-RayAddress = Annotated[
-    str, typer.Option("--ray-address", help="auto or an address of a Ray cluster; one is started here unless given.")
-]
-RayCpus = Annotated[float, typer.Option("--ray-cpus", min=0, help="CPUs that one Ray actor takes.")]
-RayGpus = Annotated[
-    float | None,
-    typer.Option("--ray-gpus", min=0, help="GPUs that one Ray actor takes; 1 where the cluster has any, unless given."),
-]
-Vllm = Annotated[
-    str,
-    typer.Option("--vllm", help="The program vllm, or the environment it is installed in; HQM_VLLM unless given."),
-]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Stop at once where another process is writing to the store.")]
-Blind = Annotated[bool, typer.Option("--blind", help="Put the questions without their pictures.")]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        help="The model that judges answers, named like a respondent; repeat it for further judges, the first leads.",
-    ),
-]
-Roles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--role", help="ROLE=NAME: another model for one role of the judge procedure (verifier=hf/...); repeat it."
-    ),
-]
-Rejudge = Annotated[
-    int, typer.Option(min=1, help="How often the judge is asked about the same answers; from 2 on, its consistency.")
-]
-PromptsOption = Annotated[
-    str, typer.Option("--prompts", help="Whose words the judge is asked in: hqm, or official (the release's files).")
-]
-Mode = Annotated[str | None, typer.Option(help="The judge procedure, where a release knows several.")]
-WordsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--words", help="Which parts find nouns and tell likeness and concreteness: offline, official, or PART=NAME."
-    ),
-]
-Family = Annotated[
-    Path | None, typer.Option("--family", help="A file of respondent, family; told from the names unless given.")
-]
-Probabilities = Annotated[
-    bool,
-    typer.Option("--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."),
-]
-PriceIn = Annotated[
-    float | None, typer.Option("--price-in", help="Money per million tokens read, for the cost estimate.")
-]
-PriceOut = Annotated[float | None, typer.Option("--price-out", help="Money per million tokens written.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be asked, and ask nothing.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def wishes(
-    respondents: Respondents = None,
-    recorded: Recorded = None,
-    runs: Runs = 2,
-    forms: Forms = "original,parallel",
-    form_files: FormFiles = None,
-    part: Part = None,
-    limit: Limit = None,
-    data: Data = None,
-    images: Images = None,
-    scoring: ScoringOption = "official",
-    parser: ParserOption = None,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    max_tokens: MaxTokens = None,
-    seed: Seed = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    batch: Batch = 0,
-    workers: Workers = 0,
-    blind: Blind = False,
-    engine: EngineOption = "local",
-    ray_address: RayAddress = "",
-    ray_cpus: RayCpus = 1,
-    ray_gpus: RayGpus = None,
-    vllm: Vllm = "",
-    judges: Judges = None,
-    roles: Roles = None,
-    rejudge: Rejudge = 1,
-    prompts: PromptsOption = "hqm",
-    mode: Mode = None,
-    family: Family = None,
-    words: WordsOption = None,
-    probabilities: Probabilities = False,
-) -> Wishes:
-    """The options of every command that asks respondents, as one value."""
-    from hqm.commands.session import Wishes
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How an option is written on the command line, where that is not its value: the type that typer reads, both ways."""
 
+    type: Any
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any]
+
+
+def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
     files = {}
-    for text in form_files or ():
+    for text in texts or ():
         name, equals, path = text.partition("=")
         if not equals:
             raise UsageError(f"--form {text!r} names no file", remedy="Write --form NAME=FILE.")
         files[name] = Path(path)
-    sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
-    return Wishes(
-        respondents=tuple(respondents or ()),
-        recorded=recorded,
-        runs=runs,
-        forms=tuple(name for name in forms.split(",") if name),
-        form_files=files,
-        part=part,
-        limit=limit,
-        data=data,
-        images=images,
-        scoring=cast(Any, scoring),
-        parser=parser,
-        sampling={key: value for key, value in sampling.items() if value is not None},
-        device=device,
-        dtype=dtype,
-        batch=batch,
-        workers=workers,
-        blind=blind,
-        engine=engine,
-        ray_address=ray_address,
-        ray_cpus=ray_cpus,
-        ray_gpus=ray_gpus,
-        vllm=vllm,
-        judges=tuple(judges or ()),
-        roles=tuple(roles or ()),
-        rejudge=rejudge,
-        prompts=cast(Any, prompts),
-        mode=mode,
-        families=family,
-        words=words,
-        probabilities=probabilities,
-    )
+    return files
 
 
-def asks(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options in place of its parameter `wishes`."""
-    shared = _parameters(wishes)
-    own = [parameter for parameter in _parameters(command) if parameter.name != "wishes"]
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        collected = wishes(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-        command(**given, wishes=collected)
-
-    wrapped.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
-    return wrapped
+_REPEATED = Written(list[str] | None, lambda texts: tuple(texts or ()), lambda _: None)
+_COMMAS = Written(str, lambda text: tuple(name for name in text.split(",") if name), ",".join)
+_PAIRS = Written(list[str] | None, _pairs, lambda _: None)
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """A function's parameters with their annotations as values, option texts included."""
-    hints = get_type_hints(function, localns={"Wishes": Any}, include_extras=True)
-    return [p.replace(annotation=hints[p.name]) for p in inspect.signature(function).parameters.values()]
+@dataclass(frozen=True, slots=True)
+class What:
+    """Which items are asked, in which forms, and where the data are."""
+
+    heading: ClassVar[str] = WHAT
+    part: Annotated[
+        str | None, typer.Option(metavar="PART", help="One part of the benchmark (of POPE: coco_random, ...).")
+    ] = None
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N items, for a trial.")] = None
+    forms: Annotated[
+        tuple[str, ...],
+        typer.Option("--forms", metavar="NAMES", help="The forms to ask, joined by commas."),
+        _COMMAS,
+    ] = (ORIGINAL, PARALLEL)
+    form_files: Annotated[
+        Mapping[str, Path],
+        typer.Option("--form", metavar="NAME=FILE", help="A form that somebody has reviewed, in a file; repeat it."),
+        _PAIRS,
+    ] = field(default_factory=dict)
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of the released data; the variable HQM_DATA unless given."),
+    ] = None
+    images: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="The pictures: a folder, a zip, parquet files or a web address; the card's unless given.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who answers."""
+
+    heading: ClassVar[str] = WHO
+    respondents: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--respondent",
+            "-r",
+            metavar="NAME",
+            help="hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@url] or recorded/<file>; repeat it.",
+        ),
+        _REPEATED,
+    ] = ()
+    recorded: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="A file or folder of recorded answers, in place of respondents."),
+    ] = None
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            "--family",
+            metavar="FILE",
+            help="A file of respondent and family; families are told from the names unless given.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How often and in which way the questions are asked."""
+
+    heading: ClassVar[str] = HOW
+    runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How often the original form is asked, each time with other seeds.")
+    ] = 2
+    blind: Annotated[bool, typer.Option("--blind", help="Ask the questions without their pictures.")] = False
+    temperature: Annotated[
+        float | None, typer.Option(metavar="T", help="The sampling temperature; at 0 the likeliest token is taken.")
+    ] = None
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", metavar="P", help="Nucleus sampling: the share of probability kept.")
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", help="The longest answer, in tokens.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="The base seed, from which every request's own seed is derived.")
+    ] = None
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Record the probabilities of yes, no and the options' letters as the first word of the answer.",
+        ),
+    ] = False
+
+    @property
+    def sampling(self) -> dict[str, float]:
+        """The settings of sampling that were given; the benchmark's card has the rest."""
+        given = {key: getattr(self, key) for key in ("temperature", "top_p", "max_tokens", "seed")}
+        return {key: value for key, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How answers are read and scored."""
+
+    heading: ClassVar[str] = HOW
+    metrics: Annotated[
+        tuple[str, ...],
+        typer.Option("--metric", metavar="NAME", help="A metric of the benchmark; repeat it."),
+        _REPEATED,
+    ] = ()
+    scoring: Annotated[
+        Scoring,
+        typer.Option(
+            "--scoring", metavar="NAME", help="official (as the released scorer) or paper (as defined there)."
+        ),
+    ] = "official"
+    parser: Annotated[
+        str | None,
+        typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),
+    ] = None
+    words: Annotated[
+        str | None,
+        typer.Option(
+            "--words",
+            metavar="NAME",
+            help="How nouns are found and likeness and concreteness are measured: offline, official, or PART=NAME.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Which models judge answers, in which way, and the labels they are held against."""
+
+    heading: ClassVar[str] = JUDGES
+    judges: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            help="A model that judges answers, named like a respondent; the first one leads, further ones are compared "
+            "with it. Repeat it.",
+        ),
+        _REPEATED,
+    ] = ()
+    criterion: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Labels that people gave: item, respondent, label (CSV or JSON lines)."),
+    ] = None
+    mode: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The judge procedure, where a release has several.")
+    ] = None
+    prompts: Annotated[
+        Prompts,
+        typer.Option(
+            "--prompts",
+            metavar="NAME",
+            help="Whose words the judge is asked in: hqm, or official (the release's files).",
+        ),
+    ] = "hqm"
+    roles: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--role",
+            metavar="ROLE=NAME",
+            help="Another model for one role of the judge procedure (verifier=hf/...); repeat it.",
+        ),
+        _REPEATED,
+    ] = ()
+    rejudge: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="How often the judge is asked about the same answers; from 2 on, its consistency."
+        ),
+    ] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where models run and how the work is shared."""
+
+    heading: ClassVar[str] = MACHINE
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.")
+    ] = "auto"
+    dtype: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16, float16.")] = "auto"
+    batch: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Questions in a forward pass; 0 finds a number. The answers do not depend on it.",
+        ),
+    ] = 0
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Processes that share the work; 0 is one for each GPU, or one for each core with tiny models. "
+            "With Ray: the most actors; 0 is all that fit.",
+        ),
+    ] = 0
+    vllm: Annotated[
+        str,
+        typer.Option(
+            "--vllm",
+            metavar="PATH",
+            help="The program vllm, or the environment it is installed in; the variable HQM_VLLM unless given.",
+        ),
+    ] = ""
+    engine: Annotated[
+        str,
+        typer.Option("--engine", metavar="NAME", help="local (processes of this machine) or ray (a cluster)."),
+    ] = "local"
+    ray_address: Annotated[
+        str,
+        typer.Option(
+            "--ray-address",
+            metavar="ADDRESS",
+            help="The address of a Ray cluster, or auto; Ray is started on this machine unless given.",
+        ),
+    ] = ""
+    ray_cpus: Annotated[
+        float, typer.Option("--ray-cpus", min=0, metavar="N", help="The CPUs that one Ray actor takes.")
+    ] = 1
+    ray_gpus: Annotated[
+        float | None,
+        typer.Option(
+            "--ray-gpus",
+            min=0,
+            metavar="N",
+            help="The GPUs that one Ray actor takes; 1 where the cluster has any, unless given.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where answers are kept, and what is printed."""
+
+    heading: ClassVar[str] = OUTPUT
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", metavar="FILE", help="The file of stored answers; out/<name>/store.sqlite unless given."
+        ),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", rich_help_panel=HOW, help="Say what would be asked, and ask nothing.")
+    ] = False
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Stop at once when another process is writing to the store.")
+    ] = False
+    price_in: Annotated[
+        float | None,
+        typer.Option("--price-in", metavar="MONEY", help="The price of a million tokens read, for the cost estimate."),
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", metavar="MONEY", help="The price of a million tokens written.")
+    ] = None
+    siunitx: Annotated[
+        bool, typer.Option("--siunitx", help="Align the numbers of LaTeX tables with the package siunitx.")
+    ] = False
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Money per million tokens read and written, if either was given."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return self.price_in or 0.0, self.price_out or 0.0
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything that a command was asked to do, as its options say it.
+
+    >>> RunOptions(asking=Asking(temperature=0.2)).asking.sampling
+    {'temperature': 0.2}
+    """
+
+    what: What = What()
+    who: Who = Who()
+    asking: Asking = Asking()
+    reading: Reading = Reading()
+    judging: Judging = Judging()
+    machine: Machine = Machine()
+    output: Output = Output()

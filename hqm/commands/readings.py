@@ -12,7 +12,8 @@ from hqm.auditing.auditor import audit
 from hqm.auditing.families import read_families
 from hqm.auditing.value import BenchmarkAudit
 from hqm.benchmark.interface import Benchmark, Scoring
-from hqm.commands.session import Session, Wishes
+from hqm.commands.options import RunOptions
+from hqm.commands.session import Session
 from hqm.errors import DesignError, UsageError
 from hqm.store.database import Store
 
@@ -20,7 +21,7 @@ from hqm.store.database import Store
 def read_again(
     names: Sequence[str],
     store: Store,
-    wishes: Wishes,
+    options: RunOptions,
     *,
     scorings: Sequence[Scoring] = (),
     parsers: Sequence[str] = (),
@@ -34,10 +35,10 @@ def read_again(
         Benchmarks, as `hqm audit` takes them.
     store
         Where the answers are; nothing is written into it unless people's labels are read from a file.
-    wishes
+    options
         Part, data, respondents, judges and the rest. Several judges are several readings.
     scorings, parsers, metrics
-        The readings; those of `wishes` (of the card) unless given. A metric that a benchmark does not have is skipped
+        The readings; those of `options` (of the card) unless given. A metric that a benchmark does not have is skipped
         where others have it.
 
     Raises
@@ -50,10 +51,11 @@ def read_again(
     found: list[BenchmarkAudit] = []
     used: set[str] = set()
     for scoring, reader, judge in product(
-        scorings or (wishes.scoring,), parsers or (wishes.parser,), wishes.judges or ("",)
+        scorings or (options.reading.scoring,), parsers or (options.reading.parser,), options.judging.judges or ("",)
     ):
-        mine = replace(wishes, scoring=scoring, parser=reader, judges=(judge,) if judge else ())
-        session = Session(names, store, mine)
+        reading = replace(options.reading, scoring=scoring, parser=reader)
+        judging = replace(options.judging, judges=(judge,) if judge else ())
+        session = Session(names, store, replace(options, reading=reading, judging=judging))
         for benchmark in session.benchmarks:
             has = {metric.name for metric in benchmark.metrics}
             chosen = [name for name in metrics if name in has]
@@ -70,7 +72,7 @@ def read_again(
 
 
 def _audits(session: Session, benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[BenchmarkAudit]:
-    wishes = session.wishes
+    options = session.options
     people = _people(session, benchmark)
     if not people:
         raise DesignError(
@@ -84,16 +86,16 @@ def _audits(session: Session, benchmark: Benchmark, metrics: Sequence[str]) -> I
             session.desk,
             people,
             forms=session.brought(benchmark),
-            criterion=wishes.criterion,
+            criterion=options.judging.criterion,
             metrics=(metric,),
             judges=session.panels(benchmark),
-            families=read_families(wishes.families) if wishes.families else None,
+            families=read_families(options.who.families) if options.who.families else None,
         )
 
 
 def _people(session: Session, benchmark: Benchmark) -> list[StoredRespondent]:
     """Those named; without any, everyone in the store, embedded or not."""
-    if session.wishes.respondents or session.wishes.recorded:
+    if session.options.who.respondents or session.options.who.recorded:
         return session.people(benchmark)
     return people_in(session.store, session.desk, benchmark)
 

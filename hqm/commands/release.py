@@ -7,26 +7,56 @@ from typing import Annotated
 
 import typer
 
-from hqm.commands.options import AsJson
+from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
+from hqm.commands.parameters import with_options
 from hqm.commands.shared import write_text
 
 
 def new(
-    name: Annotated[Path, typer.Argument(help="The folder to make; its last part is the benchmark's name.")],
+    *,
+    name: Annotated[
+        Path,
+        typer.Argument(rich_help_panel=WHAT, help="The folder to make; its last part is the benchmark's name."),
+    ],
     questions: Annotated[
         Path | None,
-        typer.Option("--from", help="A CSV file: question, answer, image, type, options (a|b|c); samples without one."),
+        typer.Option(
+            "--from",
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="A CSV file: question, answer, image, type, options (a|b|c); samples are made without one.",
+        ),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option("--images", help="The folder of its pictures; the CSV file's own unless given.")
+        Path | None,
+        typer.Option(
+            "--images",
+            rich_help_panel=WHAT,
+            metavar="FOLDER",
+            help="The folder of the pictures; the CSV file's own folder unless given.",
+        ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="yes_no, choice, vqa or caption; told from the answers unless given.")
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="yes_no, choice, vqa or caption; told from the answers unless given.",
+        ),
     ] = None,
-    title: Annotated[str, typer.Option(help="What reports call it.")] = "",
-    summary: Annotated[str, typer.Option(help="What is measured, in one sentence.")] = "",
-    licence: Annotated[str, typer.Option(help="The licence of the data, by its SPDX name (CC-BY-4.0).")] = "",
-    citation: Annotated[str, typer.Option(help="What to cite.")] = "",
+    title: Annotated[
+        str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What reports call the benchmark.")
+    ] = "",
+    summary: Annotated[
+        str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What it measures, in one sentence.")
+    ] = "",
+    licence: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=WHAT, metavar="NAME", help="The licence of the data, by its SPDX name (CC-BY-4.0)."
+        ),
+    ] = "",
+    citation: Annotated[str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What to cite.")] = "",
 ) -> None:
     """Make the folder of a new benchmark: card, items, pictures, README, policy and CI workflow."""
     from hqm.commands import scaffold, show
@@ -35,12 +65,21 @@ def new(
     show.made(scaffold.new(name, questions, images, task, about))
 
 
+@with_options("as_json")
 def gate(
-    audit_file: Annotated[Path, typer.Argument(metavar="AUDIT", help="An audit.json.")],
-    policy: Annotated[Path | None, typer.Option(help="A policy; the default one unless given.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
-    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub's pages too.")] = False,
-    as_json: AsJson = False,
+    *,
+    audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=HOW, metavar="FILE", help="The policy; the one that HQM comes with unless given."),
+    ] = None,
+    options: RunOptions,
+    junit: Annotated[
+        Path | None, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write the result here as JUnit XML.")
+    ] = None,
+    github: Annotated[
+        bool, typer.Option("--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too.")
+    ] = False,
 ) -> None:
     """Hold an audit against a policy: interval ends against thresholds; what was not measured is not passed."""
     from hqm.auditing.gate import Policy
@@ -48,10 +87,9 @@ def gate(
     from hqm.auditing.value import Audit
     from hqm.commands import show
 
-    wanted = Policy.load(policy)
-    found = hold(Audit.load(audit_file), wanted)
+    outcome = hold(Audit.load(audit_file), Policy.load(policy))
     if junit is not None:
-        write_text(junit, found.junit())
-    show.gate(found, github, as_json)
-    if not found.passed:
+        write_text(junit, outcome.junit())
+    show.gate(outcome, github, options.output.as_json)
+    if not outcome.passed:
         raise typer.Exit(1)

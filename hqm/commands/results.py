@@ -9,76 +9,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import (
-    AsJson,
-    Data,
-    Mode,
-    NoWait,
-    ParserOption,
-    Part,
-    PromptsOption,
-    ScoringOption,
-    WordsOption,
-)
+from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions
+from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.value import Audit
 
 
+@with_options("part", "data", "scoring", "parser", "words", "criterion", "mode", "prompts", "as_json")
 def score(
-    benchmark: Annotated[str, typer.Argument(help="A name, a folder with a card.toml, or a Python file.")],
-    answers: Annotated[Path, typer.Option(help="The answers, in the benchmark's official format.")],
-    part: Part = None,
-    scoring: ScoringOption = "official",
-    parser: ParserOption = None,
+    *,
+    benchmark: Annotated[
+        str, typer.Argument(rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file.")
+    ],
+    answers: Annotated[
+        Path,
+        typer.Option(rich_help_panel=WHAT, metavar="FILE", help="The answers, in the benchmark's official format."),
+    ],
     judgements: Annotated[
-        Path | None, typer.Option(help="The judges' recorded raw replies, in the release's format or in HQM's.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=JUDGES,
+            metavar="FILE",
+            help="The recorded raw replies of the judges, in the release's format or in HQM's.",
+        ),
     ] = None,
-    criterion: Annotated[
-        Path | None, typer.Option(help="People's labels on these answers: item, label (CSV or JSON lines).")
-    ] = None,
-    mode: Mode = None,
-    prompts: PromptsOption = "hqm",
-    words: WordsOption = None,
-    data: Data = None,
-    as_json: AsJson = False,
+    options: RunOptions,
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm.auditing.one_file import score_file, score_group
     from hqm.benchmark.registry import groups, load, load_all
     from hqm.commands import show
 
+    part, criterion = options.what.part, options.judging.criterion
     settings: dict[str, Any] = {
-        "data": data,
-        "scoring": scoring,
-        "parser": parser,
-        "mode": mode,
-        "prompts": prompts,
-        "words": words,
+        "data": options.what.data,
+        "scoring": options.reading.scoring,
+        "parser": options.reading.parser,
+        "mode": options.judging.mode,
+        "prompts": options.judging.prompts,
+        "words": options.reading.words,
     }
     if benchmark in groups() and not part and not criterion:
-        found = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
+        scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
     else:
-        found = score_file(load(benchmark, **settings), answers, part, judgements=judgements, criterion=criterion)
-    show.file_score(found, as_json)
+        scored = score_file(load(benchmark, **settings), answers, part, judgements=judgements, criterion=criterion)
+    show.file_score(scored, options.output.as_json)
 
 
+@with_options("siunitx")
 def report(
-    audit_files: Annotated[list[Path], typer.Argument(metavar="AUDIT...", help="One audit.json, or several.")],
+    *,
+    audit_files: Annotated[
+        list[Path], typer.Argument(rich_help_panel=WHAT, metavar="AUDIT...", help="One audit.json, or several.")
+    ],
     to: Annotated[
         Path,
-        typer.Option("--to", help="report.html for the report; tables.tex, .csv, .md or .json for a paper's tables."),
+        typer.Option(
+            "--to",
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="report.html for the report; tables.tex, .csv, .md or .json for a paper's tables.",
+        ),
     ] = Path("report.html"),
     figure: Annotated[
         str | None,
         typer.Option(
-            help="One figure in place of tables, into an .svg or .pdf: retest_scatter, forms_scatter, criterion_scatter, leaderboard."
+            rich_help_panel=OUTPUT,
+            metavar="NAME",
+            help="One figure in place of tables, into an .svg or .pdf: retest_scatter, forms_scatter, "
+            "criterion_scatter, leaderboard.",
         ),
     ] = None,
-    siunitx: Annotated[
-        bool, typer.Option("--siunitx", help="Align numbers in LaTeX with the package siunitx.")
-    ] = False,
+    options: RunOptions,
 ) -> None:
     """Write the HTML report of audits, the tables of a paper, or one figure."""
     from hqm.auditing.value import Audit
@@ -94,7 +98,9 @@ def report(
     else:
         paper = importlib.import_module("hqm.reports.paper")
         tables = paper.paper_tables(audits)
-        write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
+        write_text(
+            to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=options.output.siunitx)
+        )
         print(f"{paper.summary_line(tables)}: {to}")
 
 
@@ -104,14 +110,27 @@ def _joined(audits: Sequence[Audit]) -> Audit:
 
     if len(audits) == 1:
         return audits[0]
-    record = {f"audit {i}": {"command": one.command, **one.record} for i, one in enumerate(audits, 1)}
-    return Audit(tuple(found for one in audits for found in one.audits), command(), record)
+    record = {f"audit {i}": {"command": audit.command, **audit.record} for i, audit in enumerate(audits, 1)}
+    return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
+@with_options("data")
 def export(
-    what: Annotated[str, typer.Argument(metavar="STORE|NAME", help="A store; or a benchmark, for its metadata.")],
-    to: Annotated[Path, typer.Option("--to", help="A .jsonl or .parquet file; of a benchmark, a .json file.")],
-    data: Data = None,
+    *,
+    what: Annotated[
+        str,
+        typer.Argument(rich_help_panel=WHAT, metavar="STORE|NAME", help="A store; or a benchmark, for its metadata."),
+    ],
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--to",
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="A .jsonl or .parquet file; of a benchmark, a .json file.",
+        ),
+    ],
+    options: RunOptions,
 ) -> None:
     """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
     from hqm.benchmark.croissant import write_croissant
@@ -119,19 +138,26 @@ def export(
     from hqm.store.exchange import export_store
 
     if to.suffix == ".json":
-        print(f"{write_croissant(what, to, data)} files described: {to}")
+        print(f"{write_croissant(what, to, options.what.data)} files described: {to}")
         return
     with Store(Path(what), readonly=True) as opened:
         print(f"{export_store(opened, to)} rows: {to}")
 
 
+@with_options("no_wait")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A .jsonl or .parquet file that `hqm export` wrote.")],
-    store: Annotated[Path, typer.Option(help="The store to add to; made when it does not exist.")],
-    no_wait: NoWait = False,
+    *,
+    file: Annotated[
+        Path, typer.Argument(rich_help_panel=WHAT, help="A .jsonl or .parquet file that `hqm export` wrote.")
+    ],
+    store: Annotated[
+        Path,
+        typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The store to add to; made when it does not exist."),
+    ],
+    options: RunOptions,
 ) -> None:
     """Add exported answers to a store; what it has already is left as it is."""
     from hqm.store.exchange import import_store
 
-    with writable(store, no_wait) as opened:
+    with writable(store, options.output.no_wait) as opened:
         print(f"{import_store(file, opened)} new answers: {store}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from hqm.administration.holdings import cells_in, forms_of, people_in, people_of
 from hqm.auditing.auditor import audit
 from hqm.auditing.families import read_families
 from hqm.auditing.value import Audit
-from hqm.benchmark.asking import Prompts
-from hqm.benchmark.interface import Benchmark, Scoring
+from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.recorded import Recording, read_recordings
 from hqm.benchmark.registry import load_all
+from hqm.commands.options import RunOptions
 from hqm.errors import HQMError, UsageError
 from hqm.forms.build import read_form
 from hqm.indicators.flags import length_confound
@@ -28,46 +28,7 @@ from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, PARALLEL, Form
-from hqm.version import __version__
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What a command was asked to do, as its options say it."""
-
-    respondents: Sequence[str] = ()
-    recorded: Path | None = None
-    runs: int = 2
-    forms: Sequence[str] = (ORIGINAL, PARALLEL)
-    form_files: Mapping[str, Path] = field(default_factory=dict)
-    part: str | None = None
-    limit: int | None = None
-    data: Path | None = None
-    images: Path | str | None = None
-    scoring: Scoring = "official"
-    parser: str | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    device: str = "auto"
-    dtype: str = "auto"
-    batch: int = 0
-    workers: int = 0
-    blind: bool = False
-    engine: str = "local"
-    ray_address: str = ""
-    ray_cpus: float = 1
-    ray_gpus: float | None = None
-    vllm: str = ""
-    judges: Sequence[str] = ()
-    roles: Sequence[str] = ()
-    rejudge: int = 1
-    prompts: Prompts = "hqm"
-    mode: str | None = None
-    families: Path | None = None
-    words: str | None = None
-    probabilities: bool = False
-    criterion: Path | None = None
-    metrics: Sequence[str] = ()
+from hqm.types import ORIGINAL, Form
 
 
 class Session:
@@ -79,40 +40,45 @@ class Session:
         A name or option means nothing, or nobody is there to answer.
     """
 
-    def __init__(self, names: Sequence[str], store: Store, wishes: Wishes) -> None:
-        self.store, self.wishes = store, wishes
-        self.desk = Desk(store, blind=wishes.blind, probabilities=wishes.probabilities)
-        settings = {"data": wishes.data, "images": wishes.images, "scoring": wishes.scoring, "parser": wishes.parser}
-        settings |= {"prompts": wishes.prompts, "mode": wishes.mode, "words": wishes.words}
+    def __init__(self, names: Sequence[str], store: Store, options: RunOptions) -> None:
+        self.store, self.options = store, options
+        self.desk = Desk(store, blind=options.asking.blind, probabilities=options.asking.probabilities)
+        what, reading, judging = options.what, options.reading, options.judging
+        settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
+        settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once.")
         for benchmark in self.benchmarks:
-            if wishes.part or wishes.limit:
+            if options.what.part or options.what.limit:
                 benchmark.original = self._cut(benchmark, benchmark.original)
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
         self._brought: dict[str, list[Form]] = {}
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
-        if self.wishes.part:
+        if self.options.what.part:
             parts = list(dict.fromkeys(item.part for item in form.items if item.part))
-            form = form.only(self.wishes.part)
+            form = form.only(self.options.what.part)
             if not form.items:
                 known = ", ".join(parts) or "none"
-                raise UsageError(f"{benchmark.name} has no part {self.wishes.part!r}", remedy=f"Its parts are {known}.")
-        return replace(form, items=form.items[: self.wishes.limit])
+                raise UsageError(
+                    f"{benchmark.name} has no part {self.options.what.part!r}", remedy=f"Its parts are {known}."
+                )
+        return replace(form, items=form.items[: self.options.what.limit])
 
     # --- who ---
 
     def respondents(self, benchmark: Benchmark) -> list[Respondent]:
         """Those who answer a benchmark: the ones named, the recorded ones, else the embedded ones."""
         if benchmark.name not in self._respondents:
-            names = list(self.wishes.respondents)
+            names = list(self.options.who.respondents)
             recorded = [RespondentName.parse(name).target for name in names if name.startswith("recorded/")]
             live = [name for name in names if not name.startswith("recorded/")]
-            paths = [Path(target) for target in recorded] + ([self.wishes.recorded] if self.wishes.recorded else [])
+            paths = [Path(target) for target in recorded] + (
+                [self.options.who.recorded] if self.options.who.recorded else []
+            )
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
             found: list[Respondent] = [r for path in paths for r in self._recorded(benchmark, path)]
@@ -123,9 +89,9 @@ class Session:
     def _live(self, name: str) -> Respondent:
         # one object a name, so that a model is loaded once for all benchmarks
         if name not in self._made:
-            wishes = self.wishes
+            machine = self.options.machine
             self._made[name] = make_respondent(
-                name, device=wishes.device, dtype=wishes.dtype, batch=wishes.batch, vllm=wishes.vllm
+                name, device=machine.device, dtype=machine.dtype, batch=machine.batch, vllm=machine.vllm
             )
         return self._made[name]
 
@@ -155,14 +121,14 @@ class Session:
         """
         if not benchmark.roles:
             return []
-        if not self.wishes.judges:
+        if not self.options.judging.judges:
             raise UsageError(
                 f"the answers to {benchmark.name} are judged by a model, and none is named",
                 remedy="Name it with --judge, for example --judge openai/<model>.",
             )
-        others = {role: self._judge(name) for role, name in parse_roles(self.wishes.roles).items()}
+        others = {role: self._judge(name) for role, name in parse_roles(self.options.judging.roles).items()}
         used = {role: one for role, one in others.items() if role in benchmark.roles}
-        return [JudgeDesk(self.desk, benchmark, Panel(self._judge(name), used)) for name in self.wishes.judges]
+        return [JudgeDesk(self.desk, benchmark, Panel(self._judge(name), used)) for name in self.options.judging.judges]
 
     def _judge(self, name: str) -> Respondent:
         if name.startswith("recorded/"):
@@ -182,7 +148,7 @@ class Session:
                 form, rows = forms[cell.form], self.desk.rows(benchmark, forms[cell.form], people, cell.run)
                 reference = cell.form == ORIGINAL and cell.run == 0
                 for i, panel in enumerate(panels if reference else panels[:1]):
-                    for asking in range(self.wishes.rejudge if reference and i == 0 else 1):
+                    for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
                         done = panel.judge(form, rows, asking, progress)
                         asked, errors = asked + done.asked, errors + done.errors
                         failed += [pair for pair in done.failed if pair[0] not in dict(failed)]
@@ -191,7 +157,7 @@ class Session:
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
         found: dict[str, int] = {}
-        for benchmark in self.benchmarks if self.wishes.judges else ():
+        for benchmark in self.benchmarks if self.options.judging.judges else ():
             for panel in self.panels(benchmark):
                 people = self.people(benchmark)
                 rows = self.desk.rows(benchmark, benchmark.original, people, 0)
@@ -204,14 +170,14 @@ class Session:
     def brought(self, benchmark: Benchmark) -> list[Form]:
         """The forms a person brought as files."""
         if benchmark.name not in self._brought:
-            files = self.wishes.form_files.items()
+            files = self.options.what.form_files.items()
             self._brought[benchmark.name] = [read_form(path, benchmark.original, name) for name, path in files]
         return self._brought[benchmark.name]
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms wished for, the original first."""
         every = {form.name: form for form in forms_of(benchmark, self.brought(benchmark))}
-        wanted = list(dict.fromkeys([*self.wishes.forms, *self.wishes.form_files]))
+        wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
         unknown = [name for name in wanted if name not in every]
         if unknown:
             raise UsageError(
@@ -227,7 +193,11 @@ class Session:
             recorded = set(respondent.cells)
             runs = sorted({run for _, run in recorded})
             return [Administration(form, run) for form in forms for run in runs if (form.name, run) in recorded]
-        return [Administration(f, run) for f in forms for run in range(self.wishes.runs if f.name == ORIGINAL else 1)]
+        return [
+            Administration(f, run)
+            for f in forms
+            for run in range(self.options.asking.runs if f.name == ORIGINAL else 1)
+        ]
 
     def jobs(self) -> list[Job]:
         """Everything to be asked, respondent by respondent."""
@@ -241,25 +211,25 @@ class Session:
         found = []
         for benchmark in self.benchmarks:
             for respondent in self.respondents(benchmark):
-                sitting = self.desk.sitting(respondent, benchmark, self.wishes.sampling)
+                sitting = self.desk.sitting(respondent, benchmark, self.options.asking.sampling)
                 found += [self.desk.plan(sitting, one) for one in self.administrations(benchmark, respondent)]
         return found
 
     def engine(self) -> Engine:
         """Who runs the requests, as the options say."""
-        wishes = self.wishes
+        machine = self.options.machine
         return make_engine(
-            wishes.engine,
-            workers=wishes.workers,
-            address=wishes.ray_address,
-            cpus=wishes.ray_cpus,
-            gpus=wishes.ray_gpus,
+            machine.engine,
+            workers=machine.workers,
+            address=machine.ray_address,
+            cpus=machine.ray_cpus,
+            gpus=machine.ray_gpus,
         )
 
     def fetch_images(self) -> None:
         """Get the pictures that lie on the web, where anybody is going to look at them; a plan fetches nothing."""
         for benchmark in self.benchmarks:
-            if not self.wishes.blind and any(r.live for r in self.respondents(benchmark)):
+            if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
                 benchmark.pictures.fetch(item.image for item in benchmark.original.items if item.image)
 
     def missing_images(self) -> dict[str, tuple[int, int]]:
@@ -272,7 +242,7 @@ class Session:
 
     def people(self, benchmark: Benchmark) -> list[StoredRespondent]:
         """The respondents of this command as the store knows them; without any named, everyone in the store."""
-        sittings = [self.desk.sitting(r, benchmark, self.wishes.sampling) for r in self.respondents(benchmark)]
+        sittings = [self.desk.sitting(r, benchmark, self.options.asking.sampling) for r in self.respondents(benchmark)]
         return people_of(self.store, sittings) if sittings else people_in(self.store, self.desk, benchmark)
 
     def audit(self, command: str) -> Audit:
@@ -283,10 +253,10 @@ class Session:
                 self.desk,
                 self.people(benchmark),
                 forms=self.brought(benchmark),
-                criterion=self.wishes.criterion,
-                metrics=self.wishes.metrics,
+                criterion=self.options.judging.criterion,
+                metrics=self.options.reading.metrics,
                 judges=self.panels(benchmark),
-                families=read_families(self.wishes.families) if self.wishes.families else None,
+                families=read_families(self.options.who.families) if self.options.who.families else None,
             )
             for benchmark in self.benchmarks
         )
@@ -301,23 +271,24 @@ class Session:
 
     def record(self) -> dict[str, Any]:
         """What a repetition would need to know: versions, settings, hashes of data and cards."""
+        options = self.options
         packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
         return {
             "python": platform.python_version(),
             "packages": {name: found for name in packages if (found := _version(name))},
             "settings": {
-                "runs": self.wishes.runs,
-                "forms": list(dict.fromkeys([*self.wishes.forms, *self.wishes.form_files])),
-                "scoring": self.wishes.scoring,
-                "parser": self.wishes.parser,
-                "blind": self.wishes.blind,
-                "judges": list(self.wishes.judges),
-                "roles": list(self.wishes.roles),
-                "rejudge": self.wishes.rejudge,
-                "prompts": self.wishes.prompts,
-                "mode": self.wishes.mode,
-                "words": self.wishes.words,
-                "sampling": dict(self.wishes.sampling),
+                "runs": options.asking.runs,
+                "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
+                "scoring": options.reading.scoring,
+                "parser": options.reading.parser,
+                "blind": options.asking.blind,
+                "judges": list(options.judging.judges),
+                "roles": list(options.judging.roles),
+                "rejudge": options.judging.rejudge,
+                "prompts": options.judging.prompts,
+                "mode": options.judging.mode,
+                "words": options.reading.words,
+                "sampling": dict(options.asking.sampling),
             },
             "benchmarks": {
                 b.name: {"version": b.card.version, "card": b.card.digest, "items": b.original.digest}
@@ -331,6 +302,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-__all__ = ["Session", "Wishes", "__version__"]

@@ -14,7 +14,8 @@ from hqm.errors import DataError
 
 if TYPE_CHECKING:
     from hqm.auditing.value import Audit
-    from hqm.commands.session import Session, Wishes
+    from hqm.commands.options import RunOptions
+    from hqm.commands.session import Session
     from hqm.store.database import Store
 
 
@@ -47,18 +48,11 @@ def readable(path: Path) -> Store:
     return Store(path, readonly=True) if path.exists() else Store(":memory:")
 
 
-def session_of(names: Sequence[str], store: Store, wishes: Wishes) -> Session:
+def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Session:
     """The benchmarks, put before one store."""
     from hqm.commands.session import Session
 
-    return Session(names, store, wishes)
-
-
-def prices_of(price_in: float | None, price_out: float | None) -> tuple[float, float] | None:
-    """Money per million tokens read and written, if any was named."""
-    if price_in is None and price_out is None:
-        return None
-    return price_in or 0.0, price_out or 0.0
+    return Session(names, store, options)
 
 
 def write_report(found: Audit, page: Path) -> None:
