@@ -192,24 +192,24 @@ def count(path: Path) -> int:
 def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     command = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--store", str(store)]
-    command += ["--forms", "original", "--runs", "1", "--batch", "8", "--quiet"]
+    command += ["--forms", "original", "--runs", "1", "--limit", "504", "--batch", "8", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 300
-    while count(store) < 100 and time.monotonic() < deadline:
+    while count(store) < 60 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     kept = count(store)
-    assert 100 <= kept < 1008
+    assert 60 <= kept < 504
     before = answers_of(store)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"asked {1008 - kept}, stored before {kept}, errors 0" in done.stdout
+    assert f"asked {504 - kept}, stored before {kept}, errors 0" in done.stdout
     after = answers_of(store)
-    assert len(after) == 1008
+    assert len(after) == 504
     assert {key: after[key] for key in before} == before, "what was stored is as it was"
     assert {attempt for _, _, attempt in after} == {0}, "nothing was asked twice"
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "asked 0, stored before 1008" in again.stdout
+    assert "asked 0, stored before 504" in again.stdout
     # the seeds belong to the questions: an unbroken run gives the same answers
     whole = tmp_path / "whole.sqlite"
     command[command.index(str(store))] = str(whole)

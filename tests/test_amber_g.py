@@ -277,7 +277,7 @@ def test_foreign_answers_are_refused(benchmark: Any, tmp_path: Path) -> None:
 def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
     from tests.perf.score_amber_g import descriptions
 
-    rows = descriptions(benchmark, 80, np.random.default_rng(1))
+    rows = descriptions(benchmark, 20, np.random.default_rng(1))
     (tmp_path / "a.json").write_text(json.dumps(rows))
     scored = score_file(benchmark, tmp_path / "a.json")
     assert (scored.n, scored.unscored) == (1004, 0)

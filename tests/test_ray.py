@@ -1,5 +1,6 @@
 """The Ray engine on real clusters of this machine: a node that joins, a worker that is killed, the same bytes as here."""
 
+import functools
 import os
 import signal
 import sqlite3
@@ -140,8 +141,8 @@ def test_a_cluster_that_is_not_there_is_one_sentence(store: Store, monkeypatch: 
     from ray._private import services
 
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    # Ray remembers in the process what it found, and finds what others run on this machine
-    monkeypatch.setattr(services, "find_gcs_addresses", set)
+    # Ray would join whatever anybody runs on this machine
+    monkeypatch.setattr(services, "find_gcs_addresses", functools.cache(set))
     monkeypatch.setattr(services, "find_bootstrap_address", lambda _folder: None)
     with pytest.raises(RespondentError, match="no Ray cluster to join.*ray start --head"):
         hqm.administer(store, jobs_of(store, ["hf/shapes:steady"]), engine=make_engine("ray", address="auto"))
