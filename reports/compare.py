@@ -20,7 +20,7 @@ _SHOWN_PAIRS = 12
 
 
 def comparison_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
-    """Everything that was compared; tables without a line are left out."""
+    """A table for everything that was compared; tables without rows are left out."""
     makers = (_indicators, _differences, _leaderboard, _agreement, _closer, _separation, _types, _distinct, _growth)
     tables = (make(comparison) for make in makers)
     return tuple(table for table in tables if table.rows)
@@ -65,10 +65,12 @@ def _indicators(comparison: Comparison) -> PaperTable:
         f"Indicators side by side, over the same {_respondents(comparison)}. "
         + ". ".join(comparison.protocol)
         + ". Intervals: 95%, resampled "
-        "respondents. Bold and underlined: best and second best where every difference from the rest is tested (Holm)."
+        "respondents. Bold and underlined: best and second best, where tests separate them from all the rest (Holm)."
     )
     columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in comparison.measures))
-    notes = ("Whether two intervals overlap says nothing here, because the respondents are the same: read the tests.",)
+    notes = (
+        "Do not compare measures by whether their intervals overlap: the respondents are the same, so read the tests of the differences.",
+    )
     return PaperTable("indicators", caption, columns, tuple(rows), notes)
 
 
@@ -102,12 +104,12 @@ def _differences(comparison: Comparison) -> PaperTable:
         for d in comparison.differences
     )  # fmt: skip
     columns = (
-        Column("Indicator", "text"), Column("Length", "text"), Column("One", "text"), Column("Other", "text"),
-        Column("one"), Column("other"), Column("difference", "interval"), Column("p"), Column("p (Holm)"),
+        Column("Indicator", "text"), Column("Length", "text"), Column("First", "text"), Column("Second", "text"),
+        Column("first value"), Column("second value"), Column("difference", "interval"), Column("p"), Column("p (Holm)"),
     )  # fmt: skip
     caption = (
-        f"Tests of the differences over the same {_respondents(comparison)}: each replicate draws the same respondents for both measures, "
-        "relatives together; p on the scale of Fisher's z. A common length takes all items as equally good (Spearman-Brown)."
+        f"Tests of the differences over the same {_respondents(comparison)}: each replicate draws the same respondents for both measures, and "
+        "relatives together; p is computed on the scale of Fisher's z. A common length assumes equally good items (Spearman-Brown)."
     )
     reasons = tuple(
         dict.fromkeys(
@@ -143,8 +145,8 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
             ]
         rows.append(tuple(entries))
     caption = (
-        f"Leaderboards side by side, sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: what tests of all "
-        "differences leave possible (Holm). Bold and underlined: first and second where the tests leave nothing else."
+        f"Leaderboards side by side, sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: those that are "
+        "compatible with tests of all differences (Holm). Bold and underlined: first and second, where no other rank is."
     )
     return PaperTable("leaderboards", caption, tuple(columns), tuple(rows))
 
@@ -171,17 +173,17 @@ def _agreement(comparison: Comparison) -> PaperTable:
         ))  # fmt: skip
     k = next((a.subsets.all.k for a in comparison.agreements if a.subsets.all is not None), 3)
     columns = (
-        Column("One", "text"), Column("Other", "text"), Column("Pearson r", "interval"), Column("Spearman", "interval"),
+        Column("First", "text"), Column("Second", "text"), Column("Pearson r", "interval"), Column("Spearman", "interval"),
         Column("tau-b", "interval"), Column("shared", "number", f"Best {k}"), Column("by chance", "number", f"Best {k}"),
         Column("best half", "number", "tau-b among"), Column("halves, low", "number", "tau-b among"),
         Column("high", "number", "tau-b among"), Column("r without noise"),
     )  # fmt: skip
     caption = (
-        f"Do the measures order the same {_respondents(comparison)} alike? Scores turned so that higher is better. Intervals: 95%, over "
+        f"Do the measures order the same {_respondents(comparison)} alike? Higher is better after reversal where needed. Intervals: 95%, over "
         "respondents. Halves: the middle 95% of random halves of the respondents."
     )
-    notes = ("r without noise: r over the root of both test-retest reliabilities; above 1 where they are underestimated. "
-             "A dash where both measures were scored from the same answers.",)  # fmt: skip
+    notes = ("r without noise: r divided by the root of both test-retest reliabilities; it exceeds 1 where they are underestimated. "
+             "A dash means that both measures were scored from the same answers.",)  # fmt: skip
     return PaperTable("agreement", caption, columns, tuple(rows), notes)
 
 
@@ -191,9 +193,9 @@ def _closer(comparison: Comparison) -> PaperTable:
          measured(c.found.df, digits=0), p_value(c.found.p))
         for c in comparison.closer
     )  # fmt: skip
-    columns = (Column("Goes with", "text"), Column("One", "text"), Column("Other", "text"),
-               Column("r, one less other"), Column("t"), Column("df"), Column("p"))  # fmt: skip
-    caption = "Does a measure, or people's judgement of the same answers, go with one measure more than with another? Williams' test."
+    columns = (Column("Goes with", "text"), Column("First", "text"), Column("Second", "text"),
+               Column("r, first minus second"), Column("t"), Column("df"), Column("p"))  # fmt: skip
+    caption = "Does a measure, or people's judgement of the same answers, correlate more with one measure than with another? Williams' test."
     return PaperTable("closer", caption, columns, rows)
 
 
@@ -207,16 +209,16 @@ def _separation(comparison: Comparison) -> PaperTable:
          measured(len(s.only_one), digits=0), measured(len(s.only_other), digits=0), measured(s.neither, digits=0))
         for s in comparison.separations
     )  # fmt: skip
-    columns = (Column("One", "text"), Column("Other", "text"), Column("both"), Column("in opposite orders"),
-               Column("only one"), Column("only other"), Column("neither"))  # fmt: skip
+    columns = (Column("First", "text"), Column("Second", "text"), Column("both"), Column("in opposite orders"),
+               Column("only first"), Column("only second"), Column("neither"))  # fmt: skip
     notes = []
     for s in comparison.separations:
         for words, pairs in ((f"Only {s.one}", s.only_one), (f"Only {s.other}", s.only_other),
                              (f"{s.one} against {s.other}", s.opposed)):  # fmt: skip
             notes += [f"{words}: {in_words(pairs)}."] if pairs else []
     caption = (
-        "Which pairs of respondents each measure tells apart (from the scores' intervals, Holm): the cautious side, because "
-        "paired answers tell more."
+        "How many pairs of respondents each measure tells apart, from the scores' intervals (Holm). This is cautious, because "
+        "paired answers would tell more."
     )
     return PaperTable("separation", caption, columns, rows, tuple(notes))
 
@@ -231,7 +233,7 @@ def _types(comparison: Comparison) -> PaperTable:
         for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
     ]
     columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))
-    caption = "Correlations of the scores by type: the same type by several measures should go together more than different types."
+    caption = "Correlations of the scores by type: one type in several measures should correlate more than different types do."
     notes = [table.reason] if table.reason else [
         f"Correlations of one type over two measures: {table.convergent[0]} of {table.convergent[1]} above 0 beyond chance; above those "
         f"of other types over the same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]}, above those of other "
@@ -242,7 +244,7 @@ def _types(comparison: Comparison) -> PaperTable:
 
 def _distinct(comparison: Comparison) -> PaperTable:
     rows = tuple((plain(pair), _coefficient(ratio), plain(ratio.reason)) for pair, ratio in comparison.distinct.items())
-    caption = "Are two types distinct? Heterotrait-monotrait ratio of their correlations; from .85 (.90) on they measure one thing."
+    caption = "Are two types distinct? Heterotrait-monotrait ratio of their correlations (HTMT); from .85 (or .90) upwards they measure one thing."
     return PaperTable(
         "distinct", caption, (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text")), rows
     )
@@ -267,14 +269,14 @@ def _growth(comparison: Comparison) -> PaperTable:
         *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
     )  # fmt: skip
     caption = (
-        f"What more items or seeds would buy: {indicator_name(first.indicator)}, by Spearman and Brown. Intervals: 95%, over "
-        "respondents. Further items as good as those there are."
+        f"What more items or seeds would bring: {indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%, over "
+        "respondents. The further items are assumed to be as good as the present ones."
     )
     return PaperTable("growth", caption, columns, tuple(rows))
 
 
 def render(comparison: Comparison) -> str:
-    """The comparison as one HTML page: no script, no request, the same bytes for the same audits."""
+    """The comparison as one HTML page without scripts or requests; the same audits give the same bytes."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -1,4 +1,4 @@
-"""Further drawings: differences, ranks, intervals, types, items, decision curves."""
+"""Further drawings: differences, rank flow, intervals, types, the item map and decision curves."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
 
 
 def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
-    """The respondents' places from administration to administration."""
+    """The place of each respondent in every administration, joined by lines."""
     lower = audit.metrics[metric]["better"] == "lower"
     columns: list[dict[str, int]] = []
     names = [audit.reference, *others]
     for name in names:
-        # a judge's share of faithful answers is better the higher, whatever the metric
+        # a judge reports a share of faithful answers: higher is better, whatever the metric
         judged = bool(audit.respondents) and name in audit.respondents[0].judged
         scores = {row.name: other_score(row, metric, name) for row in audit.respondents}
         known = {who: score for who, score in scores.items() if score is not None}
@@ -103,7 +103,7 @@ def _broken(text: str) -> str:
 
 
 def intervals(audit: BenchmarkAudit, metric: str) -> str:
-    """The leaderboard drawn: every score with its interval."""
+    """The leaderboard as a drawing: every score with its interval."""
     rows = [(short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None)) for r in in_order(audit)]
     known = [(name, score, span) for name, score, span in rows if score is not None]
     if not known:
@@ -122,7 +122,7 @@ def intervals(audit: BenchmarkAudit, metric: str) -> str:
 
 
 def type_profile(audit: BenchmarkAudit, metric: str) -> str:
-    """Every type with the respondents' scores on it: how hard it is, and how far it spreads them."""
+    """The respondents' scores on every type: how hard the type is, and how far it spreads the respondents."""
     kinds = [kind for kind in audit.coverage if any(row.by_type.get(kind) is not None for row in audit.respondents)]
     if len(kinds) < 2:
         return ""
@@ -134,14 +134,14 @@ def type_profile(audit: BenchmarkAudit, metric: str) -> str:
             axes.plot(values, [i] * len(values), linestyle="", marker="o", markersize=4, color=QUIET)
             axes.plot([values[len(values) // 2]], [i], marker="|", markersize=15, markeredgewidth=2.5, color=ACCENT)
         axes.set_yticks(range(len(rows)), [kind for kind, _ in rows])
-        axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"{metric}: a point a respondent, the bar their median")
+        axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"{metric} (points: respondents, bar: median)")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
         return finish()
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
-    """Difficulty against discrimination, items that share a place as one larger point; how many items it shows."""
+    """Difficulty and discrimination of the items, and how many items are shown; several at one place make a larger point."""
     estimate = find(audit, "items.discrimination", metric)
     points = estimate.detail.get("map") if estimate is not None else None
     if not isinstance(points, Mapping):
@@ -154,7 +154,7 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     if not known:
         return "", 0
     named = _flagged(audit, metric)
-    # thousands of items, few places: a grid finer than the eye keeps the drawing small
+    # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing small
     grid = Counter((int(p * 200), int(r * 100)) for name, p, r in known if name not in named)
     with drawing(5.6, 4.0) as (axes, finish):
         axes.axhline(0, color=FAINT, linewidth=1)

@@ -1,4 +1,4 @@
-"""Tables of evidence: reliability by error source, variance components, decision study, people and judges."""
+"""Tables of evidence: reliability by source of error, variance components, D-study, flagged items, blind solvability."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, int
 from hqm import FLAGS, INDICATORS, BenchmarkAudit, Cell, Estimate, Interval
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
-    "test_retest": ("Another seed", "pearson", ("rho_g",), "put the original form a second time: --runs 2"),
+    "test_retest": ("Another seed", "pearson", ("rho_g",), "ask the original form a second time: --runs 2"),
     "parallel_forms": (
         "Another wording",
         "pearson",
         ("form_correlation", "icc_a1"),
-        "put a parallel form: --forms original,parallel",
+        "ask a parallel form too: --forms original,parallel",
     ),
     "consistency": ("Other items (internal consistency)", "alpha", ("stratified_alpha", "omega_types"), "this audit holds no estimate of it"),
-    "judge_consistency": ("The judge asked again", "pearson", ("icc_a1",), "a judge must be asked twice: --judge NAME --rejudge 2"),
+    "judge_consistency": ("The judge asked again", "pearson", ("icc_a1",), "ask the judge twice: --judge NAME --rejudge 2"),
     "judge_agreement": ("Another judge", "pearson", ("icc_a1",), "name a second judge: --judge A --judge B"),
-    "criterion": ("People in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
-    "blindness": ("Without the picture", "pearson", ("icc_a1",), "put the questions blind: --blind"),
-    "generalizability": ("Items and this facet at once", "g", ("phi",), "this audit holds no crossed design of them"),
-    "expected": ("Seeds, from the first token's probabilities", "", ("reliability",), "the answers carry no probabilities"),
+    "criterion": ("Labels in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
+    "blindness": ("Without the picture", "pearson", ("icc_a1",), "ask the questions without the pictures: --blind"),
+    "generalizability": ("Items and another facet together", "g", ("phi",), "this audit has no design in which they are crossed"),
+    "expected": ("Another seed, expected from the first token's probabilities", "", ("reliability",), "the answers carry no probabilities"),
 }  # fmt: skip
-"""Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number), how to measure it."""
+"""Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number is shown), how to measure it."""
 
 
 def reliability(audit: BenchmarkAudit) -> Table:
-    """Reliability by error source: a row a source, unadjusted beside adjusted, noise floor and common length."""
+    """Reliability with one row per source of error: unadjusted, adjusted, noise floor, and at a common length."""
     rows: list[tuple[Text, ...]] = []
     absent: list[tuple[Text, ...]] = []
     for family, (name, plain, better, remedy) in SOURCES.items():
@@ -57,17 +57,17 @@ def reliability(audit: BenchmarkAudit) -> Table:
         "95% interval",
         "Noise floor",
         "At 1,000 items",
-        "ICC(A,1), same scores",
+        "ICC(A,1), agreement",
     )
     notes = (
-        "Each row is another source of error: the rows answer different questions and are never averaged. Both intervals are "
-        "given: for these respondents over other items, and for others like them.",
+        "Each row is a different source of error. The rows answer different questions, so they are never averaged. Two intervals "
+        "are given: one for these respondents with other items, and one for other respondents like them.",
     )  # fmt: skip
     return Table("Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes)
 
 
 def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[str]:
-    """The administrations that a family compares the reference with; the runs of one form come last, together."""
+    """The administrations that a family compares with the reference; test-retest has one row for all its runs."""
     seen = dict.fromkeys(
         e.other for e in audit.estimates if e.indicator.startswith(f"{family}.") and e.metric == metric
     )
@@ -116,7 +116,7 @@ def _source(
 
 
 def named(estimate: Estimate | None, plain: bool = False) -> Text:
-    """An estimate with its statistic's name below."""
+    """An estimate with the name of its statistic below it."""
     if estimate is None:
         return Text(DASH, "not measured", True)
     shown = estimate_text(estimate)
@@ -140,7 +140,7 @@ def _spans(estimate: Estimate | None) -> str:
 
 
 def components(estimate: Estimate) -> Table | None:
-    """The G study of one crossed design: which facet makes how much of the variance."""
+    """The G study of one crossed design: how much of the variance each facet contributes."""
     rows = estimate.detail.get("components")
     if not rows:
         return None
@@ -156,7 +156,7 @@ def components(estimate: Estimate) -> Table | None:
         )
     columns = ("Source", "Share of the variance", "Variance", "95% interval")
     notes = (
-        "The respondents' share is what the benchmark is there to measure; the rest is error for one purpose or another.",
+        "The respondents' share is what the benchmark is meant to measure; the other shares are errors of some kind.",
         f"{cell(estimate.first)} and {' & '.join(map(cell, estimate.other.split(' & ')))}." if estimate.other else "",
     )
     caption = f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}"
@@ -177,7 +177,7 @@ def _facet(name: str) -> str:
 
 
 def crossed(audit: BenchmarkAudit) -> list[Estimate]:
-    """The crossed designs of the leading metric, one for each facet that was varied."""
+    """The crossed designs of the first metric, one for each facet that was varied."""
     metric = next(iter(audit.metrics), "")
     designs: dict[tuple[str, str], Estimate] = {}
     for e in audit.estimates:
@@ -191,7 +191,7 @@ def _number(value: object) -> float | None:
 
 
 def decision(estimate: Estimate) -> Table | None:
-    """The D-study: what it would take to be reliable enough."""
+    """The D-study: which design would be reliable enough."""
     rows = estimate.detail.get("d_study")
     if not rows:
         return None
@@ -204,9 +204,11 @@ def decision(estimate: Estimate) -> Table | None:
         table.append(
             (Text(number(_number(row.get("target")), 2)), *cells, *([Text(str(row.get("reason") or ""))] * remarks))
         )
-    heads = {"runs": "seeds", "answers": "answers a respondent"}
-    columns = ("Phi wanted", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
-    notes = ("The design with the fewest answers that reaches each Phi, by the shares of the G study.",)
+    heads = {"runs": "seeds", "answers": "answers per respondent"}
+    columns = ("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
+    notes = (
+        "Each row is the design with the fewest answers that reaches this Phi, computed from the shares of the G study.",
+    )
     caption = f"D-study: what you would need for .90{_design(estimate)}"
     return Table(caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature)
 
@@ -217,7 +219,7 @@ def _count(value: object) -> str:
 
 
 def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, note: str = "") -> Table:
-    """The estimates of some families with their meaning in the name, both intervals, and the reason where there is none."""
+    """The estimates of some families with their meaning, both intervals, and the reason where there is no number."""
     rows: list[tuple[Text, ...]] = []
     missing = []
     explained: set[str] = set()
@@ -249,15 +251,15 @@ def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, n
 
 
 def flagged_items(audit: BenchmarkAudit) -> Table:
-    """The items that something was found about, by name."""
+    """The flagged items by name, with the reason for each flag."""
     metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
         "label_errors": "Strong respondents fail it and weak ones pass: read its label",
         "negative_items": "Works against the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
-        "dead_items": "Everybody right, or everybody wrong: tells nothing apart",
-        "duplicate_items": "Stands there more than once",
+        "dead_items": "All respondents are right or all are wrong, so it separates nobody",
+        "duplicate_items": "Occurs more than once",
     }
     for statistic, meaning in what.items():
         estimate = find(audit, f"items.{statistic}", metric)
@@ -279,7 +281,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
                     Text(_names(estimate.detail, int(estimate.value))),
                 )
             )
-    return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"By {metric}.",))
+    return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"Computed from {metric}.",))
 
 
 def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
@@ -291,7 +293,7 @@ def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
 
 
 def blind(audit: BenchmarkAudit) -> list[Table]:
-    """Blind solvability type by type, and the cues that give the label away."""
+    """Blind solvability by type, and the cues that give the right answer away."""
     metric = next(iter(audit.metrics), "")
     tables = []
     estimate = find(audit, "solvability.blind_accuracy", metric)
@@ -304,9 +306,9 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             for r in estimate.detail.get("by_type", ())
         ]  # fmt: skip
         notes = (
-            "Baseline: always the most frequent label. The last column is the chance of such a gain if words told nothing.",
+            "Baseline: always giving the most frequent label. The last column is the probability of such a gain if the words told nothing.",
         )
-        columns = ("Type", "Items", "Right by words alone", "Baseline", "p (all), q (types)")
+        columns = ("Type", "Items", "Right from words alone", "Baseline", "p (all), q (types)")
         tables.append(Table("Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature))
     cues = find(audit, "solvability.leakage_cues", metric)
     if cues is not None and cues.value is not None:
@@ -315,11 +317,17 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             for c in cues.detail.get("cues", ())
         ]  # fmt: skip
         given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(_number(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
-        constant = [f"{c.get('type')} is always {c.get('label')}" for c in cues.detail.get("constant_types", ())]
+        constant = [
+            f"the label of type {c.get('type')} is always {c.get('label')}"
+            for c in cues.detail.get("constant_types", ())
+        ]
         remarks = tuple(
             filter(
                 None,
-                ["Phrases that go with one label: " + "; ".join(given) + "." if given else "", "; ".join(constant)],
+                [
+                    "Phrases that mostly occur with one label: " + "; ".join(given) + "." if given else "",
+                    "; ".join(constant),
+                ],
             )
         )
         tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), remarks, cues.signature))  # fmt: skip
@@ -332,7 +340,7 @@ def _figure(row: Mapping[str, Any], key: str) -> Text:
 
 
 def not_blind(audit: BenchmarkAudit) -> str:
-    """Why blind solvability has no table; empty where it has."""
+    """Why blind solvability has no table; empty where it has one."""
     estimate = find(audit, "solvability.blind_accuracy", next(iter(audit.metrics), ""))
     if estimate is None:
         return "Blind solvability was not measured: this audit holds no estimate of it."
@@ -340,7 +348,7 @@ def not_blind(audit: BenchmarkAudit) -> str:
 
 
 def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
-    """What this benchmark can and cannot separate."""
+    """Which respondents this benchmark can and cannot separate."""
     if not sets:
         return None
     groups = [names for names in sets if len(names) > 1]
@@ -349,7 +357,9 @@ def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
         for i, names in enumerate(groups[:20])
     ]
     alone = [short(names[0]) for names in sets if len(names) == 1]
-    notes = ["Within a set no difference is more than chance; a respondent may stand in several sets that overlap."]
-    notes += [f"Apart from all others: {', '.join(alone)}."] if alone else []
-    notes += [f"{len(groups) - 20} further sets are in the audit's JSON."] if len(groups) > 20 else []
+    notes = [
+        "Within a set, no difference is larger than chance allows. Sets can overlap: a respondent may be in several of them."
+    ]
+    notes += [f"Separated from all others: {', '.join(alone)}."] if alone else []
+    notes += [f"{len(groups) - 20} further sets are in audit.json."] if len(groups) > 20 else []
     return Table("What this benchmark can and cannot separate: tied sets", ("Set", "Respondents, best first", "How many"), tuple(rows), (2,), tuple(notes))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures as SVG text: drawn by matplotlib, the same bytes for the same numbers, coloured by the page's own theme."""
+"""Figures as SVG text, drawn by matplotlib: the same numbers give the same bytes, and the page's theme gives the colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hqm import BenchmarkAudit, Cell, RespondentScores
 
-# drawn in these colours, then handed to the page: ink becomes currentColor, the accent a variable of the style sheet
+# drawn in these colours, which are then replaced: ink by currentColor, the others by variables of the style sheet
 INK, ACCENT, FAINT, QUIET, WARN = "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f"
 _THEME = {
     INK: "currentColor",
@@ -23,7 +23,7 @@ _THEME = {
 
 
 def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
-    """What the reference administration is drawn against: facet, other administration."""
+    """The administrations that differ from the reference in one facet, each with that facet."""
     reference = Cell.parse(audit.reference)
     judged = audit.respondents[0].judged if audit.respondents else {}
     pairs = [(reference.differing(Cell.parse(name)), name) for name in (*audit.cells, *judged)]
@@ -31,15 +31,15 @@ def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 
 def other_score(row: RespondentScores, metric: str, other: str) -> float | None:
-    """A respondent's score in another administration; of another judge, the share it found faithful."""
+    """A respondent's score in another administration; for another judge, the share of answers it called faithful."""
     return row.judged[other] if other in row.judged else row.cells[other].get(metric)
 
 
 def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:
-    """First against other administration, one point a respondent, with the line of equality.
+    """The scores of two administrations, one point per respondent, with the line of equality.
 
-    Another judge's share of faithful answers need not have the metric's scale or direction: there the axes are free and no
-    line is drawn.
+    Another judge's share of faithful answers need not have the scale or direction of the metric. Its axes are therefore
+    free, and no line is drawn.
     """
     points = [(r.cells[audit.reference].get(metric), other_score(r, metric, other)) for r in audit.respondents]
     known = [(x, y, name) for (x, y), name in zip(points, names, strict=True) if x is not None and y is not None]
@@ -59,7 +59,7 @@ def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_
 
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[tuple[Any, Callable[[], str]]]:
-    """Axes of so many inches in the page's style, and what turns them into SVG text."""
+    """Axes of this size in inches, in the style of the page, and a function that turns them into SVG text."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -75,7 +75,7 @@ def drawing(width: float, height: float) -> Iterator[tuple[Any, Callable[[], str
         "xtick.color": INK,
         "ytick.color": INK,
         "text.color": INK,
-        # names come from data: a dollar sign in one is a dollar sign, no formula
+        # names come from data: a dollar sign in a name must not begin a formula
         "text.parse_math": False,
     }
     with mpl.rc_context(settings):
@@ -99,7 +99,7 @@ def label_points(
     ends_x: tuple[float, float],
     ends_y: tuple[float, float],
 ) -> None:
-    """Write names beside points, as far as there is room."""
+    """Write names beside the points where there is room."""
     labels = [_fitting(label) for label in labels]
     for x, y, label, place in zip(xs, ys, labels, _places(xs, ys, labels, ends_x, ends_y), strict=True):
         if place is not None:
@@ -123,16 +123,16 @@ def _places(
     ends_x: tuple[float, float],
     ends_y: tuple[float, float],
 ) -> list[tuple[float, float, str] | None]:
-    """Where each label goes: right of its point, left of it near the right edge, a little higher where neighbours crowd.
+    """Where each label goes: right of its point, or left of it near the right edge, and higher where labels would overlap.
 
-    A label that would have to stand far from its point is left out; the text beside the drawing names every point.
+    A label that would have to be far from its point is left out; the alternative text names every point.
     """
     across = [(x - ends_x[0]) / (ends_x[1] - ends_x[0]) for x in xs]
     up = [(y - ends_y[0]) / (ends_y[1] - ends_y[0]) for y in ys]
     placed: list[tuple[float, float, str] | None] = [None] * len(xs)
     taken: list[tuple[float, float, float]] = []
     for i in sorted(range(len(xs)), key=lambda i: (up[i], across[i])):
-        # a letter is about a sixty-fifth of the axis wide, a line about a thirtieth high
+        # a letter is about 1/65 of the axis wide, and a line about 1/30 high
         width = 0.0155 * len(labels[i])
         left = across[i] + width + 0.03 > 1
         start = across[i] - 0.02 - width if left else across[i] + 0.02
@@ -149,21 +149,21 @@ _LONGEST = 18
 
 
 def _fitting(label: str) -> str:
-    """A label that leaves room for others; the text beside the drawing has the whole name."""
+    """A label cut to a length that leaves room for others; the alternative text has the whole name."""
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
 def _themed(svg: str) -> str:
-    """The drawing alone, in the page's colours, scaling with its box."""
+    """The SVG element in the colours of the page, without a fixed size."""
     svg = svg[svg.index("<svg") :]
     for drawn, shown in _THEME.items():
         svg = svg.replace(drawn, shown)
-    # many drawings stand on one page: keep only the ids that are referred to, and make them the drawing's own
+    # a page has many drawings: keep only the ids that are referred to, and make them unique
     used = set(re.findall(r'(?:url\(#|href="#)([\w-]+)', svg))
     own = hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{own}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)([\w-]+)', rf"\g<1>{own}-\2", svg)
-    # text keeps the ink of the page; sizes come from the viewBox
+    # without width and height, the size comes from the viewBox and the page
     svg = re.sub(r'(<svg [^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg [^>]*?) height="[^"]*"', r"\1", svg, count=1)
     return svg.replace('style="font', 'fill="currentColor" style="font')

@@ -1,4 +1,4 @@
-"""Tables in the format that a file's name asks for."""
+"""Tables as text in the format that the suffix of a file asks for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
     ".md": markdown,
     ".json": as_json,
 }
-"""Suffix -> how tables are written."""
+"""Suffix -> the function that writes tables."""
 
 
 def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The HTML report: one self-contained file, no request, the same bytes for the same audit."""
+"""The HTML report: one self-contained file that loads nothing and has the same bytes for the same audit."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ FACETS = {
     "sight": "Without the picture",
     "human": "People",
 }
-"""The facets as a reader knows them."""
+"""What the report calls the facets."""
 BRIEF = {
     "Reliability by source of error": "Reliability",
     "Leaderboard and tied sets": "Leaderboard",
     "Types of hallucination": "Types",
-    "First against other administration": "First against other",
+    "First and other administrations compared": "First and other",
     "Length of the answers": "Length",
     "Where the variance comes from, and what you would need": "What you would need",
     "What can be known without the picture": "Without the picture",
     "Unscored answers": "Unscored",
 }
-"""Headings that are shorter in the list of sections."""
+"""Shorter headings for the list of sections."""
 _DRAWN = 3
-"""Metrics that are drawn; the tables have all."""
+"""How many metrics are drawn; the tables have all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its caption and a text for those who do not see it."""
+    """A drawing with its caption and an alternative text for screen readers."""
 
     svg: str
     caption: str
@@ -53,7 +53,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part of a benchmark's section: a heading, drawings, tables, and the terms that appear there first."""
+    """A part of a benchmark's section: a heading, drawings, tables, and the terms that first appear in it."""
 
     title: str
     brief: str
@@ -126,7 +126,7 @@ def _words(points: Iterable[Point]) -> Iterable[str]:
 
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
-    """Every signature once: its place on the page, what it signs, and the line."""
+    """Every signature once: its anchor on the page, the estimate it signs, and the signature itself."""
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
         for e in audit.estimates:
@@ -179,17 +179,19 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     metric = next(iter(audit.metrics))
     yield "Reliability by source of error", [], [], [evidence.reliability(audit), score_tables.warnings(audit)]
     board = drawings.intervals(audit, metric)
-    shown = f"Leaderboard by {metric}; bars are 95% intervals over pictures."
+    shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
     drawn = (
         [Figure(board, shown, shown + " The table beside it has the numbers.", score_tables.made_of(audit))]
         if board
         else []
     )
     sets = score_tables.tied_sets(audit)
-    tests = evidence.family_table(audit, ["discriminability"], "How finely it separates")
+    tests = evidence.family_table(audit, ["discriminability"], "How well it separates respondents")
     yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests]
     profile = drawings.type_profile(audit, metric)
-    profile_caption = f"Profile of {metric} by type: hard types lie low."
+    profile_caption = (
+        f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
+    )
     drawn = (
         [
             Figure(
@@ -208,17 +210,17 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
         drawn,
         [score_tables.coverage(audit), score_tables.by_type(audit), score_tables.added_value(audit)],
     )
-    yield "First against other administration", [], list(_figures(audit)), []
+    yield "First and other administrations compared", [], list(_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
         lacking = (
             []
             if bias[1]
-            else ["d′, c and acquiescence were not measured: they need a form whose right answers are turned round."]
+            else ["d′, c and acquiescence were not measured: they need a form whose right answers are reversed."]
         )
         yield "Response bias", lacking, [], bias
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
-    criterion = evidence.family_table(audit, ["criterion"], "Scores against people and oracles")
+    criterion = evidence.family_table(audit, ["criterion"], "Scores compared with labels by people and oracles")
     yield "People", [], [], [score_tables.judged(audit), criterion]
     steady = evidence.family_table(
         audit, ["judge_consistency", "judge_agreement"], "The judge asked again, and another judge"
@@ -226,13 +228,13 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     judged = any("judge=" in name and "judge=rule" not in name for name in audit.cells)
     yield (
         "Judges",
-        [] if judged else ["No model judges this benchmark: a rule scores it, and says the same every time."],
+        [] if judged else ["No model judges this benchmark. A rule scores it and gives the same verdict every time."],
         [],
         [steady if judged else None],
     )
     yield from _variance(audit)
     drawing, count = drawings.item_map(audit, metric)
-    caption = f"Item map: {count:,} items by difficulty and discrimination; a larger point is several items, a diamond a flagged one, named."
+    caption = f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for several items, a diamond for a flagged item."
     drawn = (
         [Figure(drawing, caption, caption + " The table below names the flagged items.", score_tables.made_of(audit))]
         if drawing
@@ -296,7 +298,7 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
                 for name, row in zip(names, audit.respondents, strict=True)
             )
             signed = _signature(audit, metric, other)
-            on_line = "" if other in audit.respondents[0].judged else "; on the line nothing changed"
+            on_line = "" if other in audit.respondents[0].judged else "; a point on the line has the same score in both"
             yield Figure(
                 svg,
                 f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}.",
@@ -319,13 +321,11 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
         others = [other for _, other in pairs]
         svg = drawings.rank_flow(audit, metric, others) if others else ""
         if svg:
-            scores_in_words = (
-                f"Rank flow of {metric}: places from {tables.cell(audit.reference)} on; strong lines moved far."
-            )
+            scores_in_words = f"Rank flow of {metric}: each respondent's place in {tables.cell(audit.reference)} and in the other administrations. Strong lines mark places that changed a lot."
             yield Figure(
                 svg,
                 scores_in_words,
-                scores_in_words + " The scores stand in the drawings before it.",
+                scores_in_words + " The drawings before it show the scores.",
                 score_tables.made_of(audit, metric),
                 wide=True,
             )
@@ -357,7 +357,7 @@ def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
 
 
 def _example(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An example as the page shows it: names short, numbers as text."""
+    """An example as the page shows it, with short names and numbers as text."""
     rows = []
     for said in example["answers"]:
         value = said["value"]

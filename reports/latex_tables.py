@@ -1,4 +1,4 @@
-"""Tables in LaTeX: booktabs, escaped, aligned; no number is typed twice and none without its signature."""
+"""Tables in LaTeX with booktabs; text is escaped, numbers are aligned, and every signature stands in a comment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAD = r"""% Made by HQM. Needs in the preamble:
 
 
 def escape(text: str) -> str:
-    r"""Words as LaTeX shows them, whatever is in them; a letter that pdflatex has no glyph for becomes its code point.
+    r"""Text escaped so that LaTeX shows it as it is; a letter without a glyph in pdflatex is shown as its code point.
 
     >>> print(escape(r"50% of a_b & \input{x}"), escape("中"))
     50\% of a\_b \& \textbackslash{}input\{x\} \texttt{U+4E2D}
@@ -45,12 +45,12 @@ def escape(text: str) -> str:
 
 
 def latex(tables: Sequence[PaperTable], *, siunitx: bool = False) -> str:
-    r"""Tables as a file for \input: each a float with caption and label, the signatures as comments below.
+    r"""Tables as a file for \input: each is a float with caption and label, and the signatures follow as comments.
 
     Parameters
     ----------
     tables
-        What to set.
+        The tables to write.
     siunitx
         Align numbers at the decimal point with siunitx's `S` columns, in place of right-aligned ones.
     """
@@ -62,14 +62,14 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = False) -> str:
 
 
 def _comment(text: str) -> str:
-    """Words in a comment: one line, whatever is in them."""
+    """Text that stays on one line, so that it does not end a comment."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _float(table: PaperTable, siunitx: bool) -> str:
     lines = [r"\begin{table}", r"\centering", r"\small", rf"\caption{{{escape(table.caption)}}}"]
     lines.append(rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in table.name)}}}")
-    # as wide as it is, and never wider than the line
+    # its natural width, but never wider than the line
     lines.append(r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
     lines.append(
         rf"\begin{{tabular}}{{@{{}}{''.join(_spec(table, i, siunitx) for i in range(len(table.columns)))}@{{}}}}"
@@ -113,7 +113,7 @@ def _heading(columns: Sequence[Column]) -> list[str]:
     heads = []
     for i, column in enumerate(columns):
         place = "l" if column.kind == "text" else "c" if column.kind == "interval" else "r"
-        # the table's edges have no margin, and a spanning cell would bring its own
+        # the table has no margin at its edges, and a spanning cell would add one
         place = f"{'@{}' if i == 0 else ''}{place}{'@{}' if i == len(columns) - 1 else ''}"
         heads.append(rf"\multicolumn{{{_width(column)}}}{{{place}}}{{{escape(column.title)}}}")
     return [*lines, " & ".join(heads) + r" \\"]

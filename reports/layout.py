@@ -31,7 +31,7 @@ class Entry:
     span
         The interval as shown.
     mark
-        `best` and `second` where the number is separable from the rest of its column.
+        `best` or `second` where tests separate the number from the rest of its column.
     signature
         The line that says what the number was made of.
     """
@@ -66,14 +66,14 @@ class PaperTable:
 
 
 def plain(text: object) -> Entry:
-    """A cell of words."""
+    """A cell of text."""
     return Entry(str(text))
 
 
 def measured(
     value: float | None, low: float | None = None, high: float | None = None, *, digits: int = 3, signature: str = ""
 ) -> Entry:
-    """A cell of a number and, where it has one, its interval.
+    """A cell with a number and, where there is one, its interval.
 
     >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).span, measured(None).text
     ('0.500', '[0.400, 0.600]', '–')
@@ -84,14 +84,14 @@ def measured(
 
 
 def _exact(value: float | None) -> float | None:
-    """A number without the rounding that arithmetic leaves on a 1."""
+    """A number without the rounding error that arithmetic leaves next to a whole number."""
     if value is None or not math.isfinite(value):
         return None
     return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
 def estimated(estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)) -> Entry:
-    """An estimate's cell, with the first interval of those named that it has."""
+    """A cell with an estimate and the first of the named intervals that it has."""
     if estimate is None:
         return measured(None)
     spans = [estimate.interval(name) for name in over]
@@ -115,7 +115,7 @@ def markdown(tables: Sequence[PaperTable]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Words that are no markup in Markdown and do not end a cell."""
+    """Text escaped so that Markdown shows it as it is and it does not end a cell."""
     text = " ".join(text.split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
     for character in "|*_`[]~#$":
         text = text.replace(character, "\\" + character)
@@ -129,7 +129,7 @@ def _marked(entry: Entry) -> str:
 
 
 def comma_separated(tables: Sequence[PaperTable]) -> str:
-    """Tables as one long CSV: a line a cell, with the number and its interval not rounded."""
+    """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "line", "row", "group", "column", "shown", "value", "low", "high", "mark", "signature"))
@@ -145,12 +145,12 @@ def comma_separated(tables: Sequence[PaperTable]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """A name that a spreadsheet would take for a formula is led by an apostrophe."""
+    """Text with an apostrophe in front where a spreadsheet would take it for a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text
 
 
 def as_json(tables: Sequence[PaperTable]) -> str:
-    """Tables as JSON, nothing rounded."""
+    """Tables as JSON, without rounding."""
     written: list[Mapping[str, Any]] = [
         {
             "name": table.name,
@@ -171,7 +171,7 @@ def as_json(tables: Sequence[PaperTable]) -> str:
 
 
 def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
-    """Where a signed number stands, and its signature."""
+    """The place of every number that has a signature, with the signature."""
     return [
         (f"{table.name}, {' '.join(row[0].text.split())}, {column.title}", " ".join(entry.signature.split()))
         for table in tables

@@ -9,9 +9,9 @@ from itertools import chain
 
 from hqm.reports.layout import Column, Entry, PaperTable, estimated, measured, plain
 from hqm.reports.names import TASKS
-from hqm.reports.tables import cell, number, short
+from hqm.reports.tables import cell, find, number, short
 
-from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, Estimate, compare_audits
+from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, compare_audits
 from hqm.psychometrics import independent_differences
 
 _Z = 1.959963984540054
@@ -24,9 +24,10 @@ Tagged = tuple[Entry, ...]
 def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
     """Every table that these audits have the numbers for, in the paper's order.
 
-    Table 1 (quality of the benchmarks), 2 (yes ratios; one a yes/no benchmark), 3 (length and hallucination; one a
-    captioning benchmark), 4 (types covered), 5 (scores by type; one a benchmark with labels), the reliability table, and
-    the judge asked again. The paper's column "Average" is left out: it averages coefficients of different error sources.
+    Table 1 has the quality of the benchmarks, Table 2 the yes-ratios of each yes/no benchmark, Table 3 length and
+    hallucination of each captioning benchmark, Table 4 the types covered, and Table 5 the scores by type of each benchmark
+    with type labels. The tables on reliability and on the judge asked again follow. The paper's column "Average" is left
+    out, because it averages coefficients of different sources of error.
     """
     every = [benchmark for audit in audits for benchmark in audit.audits]
     tables = [quality(every)]
@@ -54,10 +55,6 @@ def protocol(audit: BenchmarkAudit) -> str:
     return "; ".join(parts)
 
 
-def _estimate(audit: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
-    return next((e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
-
-
 def _captioned(title: str, audits: Iterable[BenchmarkAudit], *more: str) -> str:
     return " ".join([f"{title}.", *(f"{protocol(audit)}." for audit in audits), *more])
 
@@ -76,11 +73,11 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     for audit in audits:
         covered = sum(kind["items"] > 0 for kind in audit.coverage.values())
         for metric, about in audit.metrics.items():
-            floor = _estimate(audit, "test_retest.noise_floor", metric)
+            floor = find(audit, "test_retest.noise_floor", metric)
             arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
             rows.append([
                 plain(audit.title), plain(TASKS.get(audit.task, audit.task)), plain(metric + arrow), measured(audit.items, digits=0),
-                measured(len(audit.respondents), digits=0), *(estimated(_estimate(audit, i, metric)) for i in indicators),
+                measured(len(audit.respondents), digits=0), *(estimated(find(audit, i, metric)) for i in indicators),
                 estimated(floor), measured(covered, digits=0),
             ])  # fmt: skip
     comparison = _compared(audits)
@@ -97,7 +94,7 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     )
     caption = _captioned("Quality of the benchmarks", audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).")
     notes = (
-        "There is no column of averages: test-retest and parallel forms answer to different errors, and their mean answers to none.",
+        "There is no column of averages, because test-retest and parallel forms measure different errors and their mean measures neither.",
         "Noise floor: the correlation that independent coin flips at each model's own rate would reach.",
     )
     return PaperTable("table1", caption, columns, tuple(map(tuple, rows)), notes)
@@ -125,11 +122,11 @@ def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparis
 
 
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
-    """Respondent -> the best and worst rank that tests of the differences leave.
+    """Respondent -> the best and the worst rank that is compatible with tests of the differences.
 
-    From the audit's paired tests where it has them; else from the scores' intervals, which is the cautious side.
+    The ranks come from the audit's paired tests where it has them, else from the scores' intervals, which is more cautious.
     """
-    tested = _estimate(audit, "discriminability.separable_pairs", metric)
+    tested = find(audit, "discriminability.separable_pairs", metric)
     if tested is not None and tested.detail.get("ranks"):
         return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
     errors = _errors(audit, metric)
@@ -147,7 +144,7 @@ def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
 
 def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], better: str) -> dict[str, tuple[int, int]]:
     known = {name: score for name, score in scores.items() if score is not None and name in errors}
-    # who has no interval could be anywhere, so that nobody's rank is sure
+    # a respondent without an interval could be anywhere, so no rank is certain
     if len(known) < 2 or len(known) < sum(score is not None for score in scores.values()) or better == "neither":
         return {}
     tested = independent_differences(
@@ -159,7 +156,7 @@ def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], bet
 def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
     if rank == (1, 1):
         return replace(entry, mark="best")
-    # the second of two is last, and the last is no second best
+    # the second of only two respondents is the last, so it is not marked
     return replace(entry, mark="second") if rank == (2, 2) and many > 2 else entry
 
 
@@ -186,7 +183,7 @@ def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> lis
 
 
 def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
-    """Table 2: does accuracy follow what is seen, or the habit of saying yes or no?"""
+    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
     metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
     forms = [(reference, "Original form"), *([(other, f"{cell(other).capitalize()} form")] if other else [])]
     columns = [Column("Model", "text")]
@@ -206,14 +203,16 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
     caption = _captioned(
         f"Yes bias on {audit.title}", [audit], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
     )  # fmt: skip
-    notes = ("A share of yes far above the ground truth is acquiescence, far below it the habit of saying no.",)
+    notes = (
+        "A share of yes far above the ground truth shows acquiescence; a share far below it, the habit of saying no.",
+    )
     return PaperTable(
         f"table2-{audit.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(audit, metric, rows)), notes
     )
 
 
 def _lengths(audit: BenchmarkAudit) -> PaperTable:
-    """Table 3: how far another instruction changes the captions' length, and the hallucination with it."""
+    """Table 3: how much another instruction changes the length of captions, and hallucination with it."""
     metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
     arrow = {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
     columns = [
@@ -245,7 +244,7 @@ def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         for audit in audits
     )
     notes = (
-        "Items known to be of each type. A dash: none. claimed: the benchmark says that it covers the type, but labels no item.",
+        "Number of items known to be of each type. A dash means none; “claimed” means that the benchmark says it covers the type but labels no item.",
     )
     return PaperTable("table4", "Coverage of hallucination types, in items.", columns, rows, notes)
 
@@ -266,7 +265,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     better, errors, many = audit.metrics[metric]["better"], _errors(audit, metric), len(audit.respondents)
     columns: list[list[Entry]] = []
     for kind in kinds:
-        # a part of the items has a larger error than all of them
+        # fewer items have a larger standard error
         widen = math.sqrt(audit.items / max(audit.coverage[kind]["items"], 1))
         scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
         sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
@@ -277,7 +276,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
     caption = _captioned(
         f"{metric} by hallucination type on {audit.title}", [audit], "Overall interval: 95%, over pictures.",
-        f"{_MARKS} (Holm; a type's error is that of the whole, widened by the root of its share of the items).",
+        f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of its share of the items).",
     )  # fmt: skip
     return PaperTable(
         f"table5-{audit.benchmark}", caption, (*heads, Column("overall", "interval", metric + arrow)),
@@ -286,7 +285,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
 
 
 def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
-    """What one run is worth: reliability from the items' noise, at a common length, agreement, errors in score units."""
+    """Reliability of one run from the noise of its items, at a common length, with agreement and errors in score units."""
     wanted = (
         ("rho_G", "test_retest.rho_g"), ("at 1,000 items", "test_retest.rho_g_1000"),
         ("ICC(A,1)", "test_retest.icc_a1"), ("SEM", "test_retest.sem"), ("MDC95", "test_retest.mdc95"),
@@ -300,7 +299,7 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
     ]
     rows = tuple(
-        (plain(audit.title), plain(metric), *(estimated(_estimate(audit, i, metric)) for _, i in wanted))
+        (plain(audit.title), plain(metric), *(estimated(find(audit, i, metric)) for _, i in wanted))
         for audit, metric in chain.from_iterable(((audit, metric) for metric in audit.metrics) for audit in audits)
     )
     caption = _captioned(
@@ -321,15 +320,15 @@ def _without_empty(table: PaperTable) -> PaperTable:
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
-    """The judge asked again about the same answers: what of the run-to-run noise is the judge's."""
+    """The judge asked again about the same answers: how much of the noise between runs comes from the judge."""
     wanted = (
         ("r", "judge_consistency.pearson"), ("ICC(A,1)", "judge_consistency.icc_a1"),
-        ("flips", "judge_consistency.flip_rate"), ("share of the noise", "judge_consistency.judge_share"),
+        ("flips", "judge_consistency.flip_rate"), ("judge's share of noise", "judge_consistency.judge_share"),
     )  # fmt: skip
     rows = []
     for audit in audits:
         for metric in audit.metrics:
-            estimates = [_estimate(audit, indicator, metric) for _, indicator in wanted]
+            estimates = [find(audit, indicator, metric) for _, indicator in wanted]
             if any(e is not None for e in estimates):
                 judge = Cell.parse(audit.reference).judge
                 rows.append((plain(audit.title), plain(metric), plain(judge), *map(estimated, estimates)))
@@ -343,5 +342,5 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
 
 
 def summary_line(tables: Sequence[PaperTable]) -> str:
-    """What was written, for the terminal."""
+    """What was written, as a line for the terminal."""
     return ", ".join(f"{table.name} ({number(len(table.rows), 0)} rows)" for table in tables)

@@ -1,4 +1,4 @@
-"""Sentences with numbers: each part is text, or a number that leads to its signature."""
+"""Sentences with numbers: each part is text, or a number that links to its signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Sentence = tuple[Text, ...]
 
 
 def say(template: str, **parts: Text | Estimate | str | int | float | None) -> Sentence:
-    """A sentence with numbers; a number made from an estimate leads to its signature.
+    """A sentence with numbers; a number made from an estimate links to its signature.
 
     >>> [part.text for part in say("It has {n} items.", n=1200)]
     ['It has ', '1,200', ' items.']
@@ -37,7 +37,7 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
 
 
 def spans(estimate: Estimate) -> Text:
-    """Both intervals in words, in parentheses and quiet; empty where there is none.
+    """Both intervals in words and in parentheses; empty where there is none.
 
     >>> from hqm import Interval
     >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),))).text
@@ -72,3 +72,8 @@ def counted(count: int, what: str) -> str:
     ('1 form', '2 forms')
     """
     return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def have(count: int) -> str:
+    """The verb for a count: `has` for 1, else `have`."""
+    return "has" if count == 1 else "have"

@@ -1,4 +1,4 @@
-"""Figures for papers by name, as SVG or PDF: the same bytes for the same audit."""
+"""Named figures for papers as SVG or PDF; the same audit gives the same bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
     Parameters
     ----------
     audits
-        One panel each benchmark that has what the figure shows.
+        Each benchmark that has what the figure shows gets one panel.
     name
         One of `FIGURES`.
     kind
@@ -147,12 +147,12 @@ FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
 
 
 def _shown(text: str) -> str:
-    """Words as they are: a dollar would begin a formula."""
+    """Text in which a dollar sign does not begin a formula."""
     return text.replace("$", r"\$")
 
 
 def indicators_drawn(comparison: Comparison, names: Mapping[str, str]) -> str:
-    """Every compared indicator with its interval, as SVG in the page's own colours.
+    """Every compared indicator with its interval, as SVG in the colours of the page.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def indicators_drawn(comparison: Comparison, names: Mapping[str, str]) -> str:
 
 
 def _themed(svg: str) -> str:
-    """The drawing alone, in the page's colours, scaling with its box."""
+    """The SVG element in the colours of the page, without a fixed size."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = svg.replace(_ACCENT, "var(--accent)").replace(_FAINT, "var(--faint)").replace("#000000", "currentColor")
     for side in ("width", "height"):

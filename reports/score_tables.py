@@ -1,4 +1,4 @@
-"""Tables of scores: who stands where, by type, by form, by length, and how the answers came out."""
+"""Tables of scores: the leaderboard, scores by type, form and length, and how many answers were scored."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports.names import FAMILIES, statistic_name
-from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, interval, number, percent, short
+from hqm.reports.tables import DASH, Table, Text, cell, estimate_percent, find, interval, number, short
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores
 
 STEPS = 7
-"""Colours of a heat map."""
+"""How many colours the heat map has."""
 
 
 def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
-    """What the scores of the reference administration were made of: the signature that its estimates share."""
+    """What the scores of the reference administration were made of: the part of the signature that its estimates share."""
     metric = metric or next(iter(audit.metrics), "")
     for estimate in audit.estimates:
         if (
@@ -32,14 +32,14 @@ def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
 
 
 def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """Sets of respondents that the benchmark cannot tell apart, the best first; empty where that was not estimated."""
+    """Sets of respondents that the benchmark cannot tell apart, best set first; empty where this was not estimated."""
     estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
     sets = estimate.detail.get("tied_sets") if estimate is not None else None
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
 
 
 def ranks(audit: BenchmarkAudit) -> Mapping[str, Any]:
-    """Respondent -> [best, worst] place that the data allow."""
+    """Respondent -> the best and the worst place that the data allow."""
     estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
     places = estimate.detail.get("ranks") if estimate is not None else None
     return places if isinstance(places, Mapping) else {}
@@ -67,7 +67,7 @@ def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
 
 
 def leaderboard(audit: BenchmarkAudit) -> Table:
-    """Respondents by the first audited metric, best first, with intervals over pictures and places that chance allows."""
+    """Respondents by the first audited metric, best first, with intervals and the places that chance allows."""
     first = next(iter(audit.metrics))
     columns = ["Respondent"]
     for metric in audit.metrics:
@@ -99,10 +99,10 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         rows.append((*cells, *(Text(number(row.scores.get(name))) for name in others)))
     better = audit.metrics[first]["better"]
     notes = [
-        f"Sorted by {first} ({better} is better), {cell(audit.reference)}. Intervals: each picture with its questions left out once.",
+        f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The intervals come from leaving out each picture, with its questions, once."
     ]
     if sets:
-        notes.append("Respondents that share a letter are a tied set: their difference is not more than chance.")
+        notes.append("Respondents that share a letter form a tied set: they do not differ by more than chance.")
     else:
         notes.append("Which respondents are tied was not measured: this audit holds no comparison of pairs.")
     right = tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",))
@@ -122,7 +122,7 @@ def place(bounds: Any) -> str:
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:
-    """Respondents by hallucination type, coloured from worst to best; None where nothing is labelled."""
+    """Respondents by hallucination type, coloured from worst to best; None where no item has a type."""
     types = [kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)]
     if not types:
         return None
@@ -133,7 +133,9 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     for row in in_order(audit):
         cells = [Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind))) for kind in types]
         rows.append((Text(short(row.name), row.name), *cells))
-    notes = (f"{first} in {cell(audit.reference)}. Darker is better; the colours run from the worst to the best cell.",)
+    notes = (
+        f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell (pale) to the best cell (strong).",
+    )
     return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(audit))  # fmt: skip
 
 
@@ -160,9 +162,11 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     )
     rows = [truth]
     rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in in_order(audit)]
-    notes = ("Far above the right answers: acquiescence, the habit of saying yes. Far below: the habit of saying no.",)
+    notes = (
+        "A share far above that of the right answers shows acquiescence, the habit of saying yes; a share far below it, the habit of saying no.",
+    )
     return Table(
-        "Share of answers yes", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(audit)
+        "Share of yes answers", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(audit)
     )  # fmt: skip
 
 
@@ -200,11 +204,11 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
         cells = [Text(number(_of(rows.get(row.name), key))) for rows, key in by]
         table.append((Text(short(row.name), row.name), *cells))
     notes = (
-        "First: the original wording; other: the parallel one, whose right answers are turned round. A coherent pair says yes to "
-        "exactly one of a question and its negation.",
+        "First: the original wording. Other: the parallel wording, whose right answers are reversed. A pair of a question and its "
+        "negation is coherent when the respondent says yes to exactly one of them.",
     )
     if "acquiescence" not in columns:
-        notes = ("First: the original wording; other: the parallel one.",)
+        notes = ("First: the original wording. Other: the parallel wording.",)
     return Table("Response bias", ("Respondent", *columns), tuple(table), tuple(range(1, len(columns) + 1)), notes, made_of(audit))  # fmt: skip
 
 
@@ -219,7 +223,7 @@ def _of(value: Any, key: Any) -> float | None:
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
-    """The mean length of the answers in words, administration by administration, with the score's elasticity below."""
+    """The mean length of the answers in words for each administration, with the elasticity of the score below."""
     rows = tuple(
         (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells)) for r in in_order(audit)
     )
@@ -231,12 +235,12 @@ def lengths(audit: BenchmarkAudit) -> Table:
             said = number(estimate.value) if estimate.value is not None else f"not measured: {estimate.reason}"
             notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said} {spread}".rstrip() + ".")
     return Table(
-        "Mean length of an answer, words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
+        "Mean length of an answer in words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
     )
 
 
 def coverage(audit: BenchmarkAudit) -> Table:
-    """The eight types with items, pictures, distinct wordings, and what is missing for a score of their own."""
+    """The eight types with their items, pictures and wordings, and how many items are missing for a score of their own."""
     index = find(audit, "types.index", next(iter(audit.metrics), ""))
     known = {str(row.get("type")): row for row in (index.detail.get("types", ()) if index is not None else ())}
     rows = []
@@ -253,16 +257,16 @@ def coverage(audit: BenchmarkAudit) -> Table:
             )
         )
     notes = (
-        "By design: the benchmark asks about nothing else, though its release carries no labels. Claimed: it says that it "
-        "measures the type, but no item is known to, so the type cannot be scored. A type is measurable when its standard error "
-        "is .03 or less; the last column says how many items that would still take.",
+        "By design: the benchmark asks about nothing else, although its release has no type labels. Claimed: the benchmark says "
+        "that it measures the type, but no item is known to do so, and the type cannot be scored. A type is measurable when its "
+        "standard error is .03 or less; the last column says how many more items that needs.",
     )
-    columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items lacking")
+    columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items missing")
     return Table("Coverage of hallucination types", columns, tuple(rows), (2, 3, 4, 5, 6), notes, made_of(audit))
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
-    """Whether a type's own score says more of it than the total does."""
+    """Whether the score of a type says more about that type than the total score does."""
     estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
     kinds = estimate.detail.get("types") if estimate is not None else None
     if estimate is None or not kinds:
@@ -273,13 +277,15 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
         said = ("yes" if row.get("adds") else "no") if known else f"not measured: {row.get('reason', '')}"
         shown = [Text(number(row.get(key))) for key in ("by_subscore", "by_total")]
         rows.append((Text(str(row.get("type"))), Text(str(row.get("items"))), *shown, Text(said, muted=not known)))
-    columns = ("Type", "Items", "Foretold by its own score", "Foretold by the total", "Own score worth reporting")
-    notes = ("How much of the type's true score its own items foretell, and how much the total does (Haberman).",)
+    columns = ("Type", "Items", "Predicted by its own score", "Predicted by the total", "Own score worth reporting")
+    notes = (
+        "How much of the type's true score its own items predict, and how much of it the total predicts (Haberman).",
+    )
     return Table("Is a type's own score worth reporting?", columns, tuple(rows), (1, 2, 3), notes, estimate.signature)
 
 
 def states(audit: BenchmarkAudit) -> Table:
-    """How the answers came out, counted apart."""
+    """How many answers ended in each state."""
     seen = [state for state in STATES if any(row.states[c][state] for row in audit.respondents for c in audit.cells)]
     shown = [state for state in STATES if state in seen or state != "missing"]
     rows: list[tuple[Text, ...]] = []
@@ -288,8 +294,8 @@ def states(audit: BenchmarkAudit) -> Table:
             counts = (Text(f"{row.states[name][state]:,}", muted=not row.states[name][state]) for state in shown)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *counts))
     notes = (
-        "ok: read and scored. unparsed: no answer could be read from it. refused: declined. truncated: cut at the limit of tokens, "
-        "scored if it could be read. error: no answer came back; never scored.",
+        "ok: read and scored. unparsed: no answer could be read from the text. refused: the respondent declined to answer. truncated: "
+        "cut off at the token limit, and scored if it could be read. error: no answer came back; never scored.",
     )
     columns = ("Respondent", "Administration", *shown)
     return Table(
@@ -298,7 +304,7 @@ def states(audit: BenchmarkAudit) -> Table:
 
 
 def forms(audit: BenchmarkAudit) -> Table:
-    """The forms, and the rules that made them."""
+    """The forms, with the rules that made them."""
     rows = [
         (
             Text(name),
@@ -313,13 +319,13 @@ def forms(audit: BenchmarkAudit) -> Table:
 
 
 def findings(audit: BenchmarkAudit) -> Table | None:
-    """What was found in the data."""
+    """The linter's findings about the data."""
     rows = [(Text(f["name"]), Text(f["sentence"]), Text("\n".join(f["examples"]))) for f in audit.findings]
     return Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
 
 
 def judged(audit: BenchmarkAudit) -> Table | None:
-    """Every respondent as each judge beside the rule saw it, with what the benchmark's verdicts get wrong of it."""
+    """Every respondent's score beside the share that each other judge called faithful, and the scores corrected with labels."""
     if not audit.respondents:
         return None
     cells = list(audit.respondents[0].judged)
@@ -333,7 +339,7 @@ def judged(audit: BenchmarkAudit) -> Table | None:
     if not cells and not extra:
         return None
     titles = {
-        "prediction_powered": "corrected by people (prediction-powered)",
+        "prediction_powered": "corrected with labels (prediction-powered)",
         "rogan_gladen": "corrected for the scorer's errors (Rogan and Gladen)",
     }
     table = []
@@ -341,8 +347,15 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         shares = [Text(number(row.judged.get(c))) for c in cells]
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
         table.append((Text(short(row.name), row.name), Text(number(row.scores.get(metric))), *shares, *more))
-    columns = ("Respondent", metric, *(f"faithful, {cell(c)}" for c in cells), *(titles.get(k, k) for k in extra))
-    return Table("The same answers, judged", columns, tuple(table), tuple(range(1, len(columns))), (), made_of(audit))
+    columns = ("Respondent", metric, *(f"share faithful, {cell(c)}" for c in cells), *(titles.get(k, k) for k in extra))
+    return Table(
+        "The same answers, scored and labelled",
+        columns,
+        tuple(table),
+        tuple(range(1, len(columns))),
+        (),
+        made_of(audit),
+    )
 
 
 def _scored(value: Any) -> Text:
@@ -364,7 +377,7 @@ def shares(audit: BenchmarkAudit) -> tuple[int, int]:
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:
-    """What the audit warns of by itself, with what to do."""
+    """The flags that the audit raised, with what to do about them."""
     rows = [
         (Text(str(f["flag"])), Text(str(f["metric"])), Text(str(f.get("about") or "the benchmark").replace("_", " ")),
          Text(plain(str(f["sentence"]))), Text(str(f["what_to_do"])))
@@ -374,7 +387,7 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
 
 
 def plain(sentence: str) -> str:
-    """A flag's sentence with the indicators' names in words and respondents' names short.
+    """A flag's sentence with the names of the indicators in words.
 
     >>> plain("test_retest.gain is 0.272")
     'Test-retest, gain over coin flips is 0.272'
@@ -388,9 +401,6 @@ def plain(sentence: str) -> str:
 
 
 def pair_share(audit: BenchmarkAudit) -> Text | None:
-    """The share of pairs of respondents that can be told apart, in percent."""
+    """The percentage of pairs of respondents that the benchmark tells apart."""
     estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
-    if estimate is None or estimate.value is None:
-        return None
-    shown = estimate_text(estimate)
-    return Text(percent(estimate.value), shown.behind, link=shown.link)
+    return None if estimate is None or estimate.value is None else estimate_percent(estimate)

@@ -1,11 +1,11 @@
-"""What a report says, as tables of text: the only place where numbers are rounded."""
+"""The contents of a report as tables of text; numbers are rounded here and nowhere else."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
 
@@ -16,16 +16,16 @@ DASH = "–"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One cell, or one part of a sentence: its text, and what lies behind it."""
+    """One cell, or one part of a sentence, with what is shown on demand."""
 
     text: str
     behind: str = ""
-    """A signature, a reason, a full name: shown beside the text on demand."""
+    """A signature, a reason or a full name, shown when the pointer rests on the text."""
     muted: bool = False
     link: str = ""
-    """The place on the page that it points to: an estimate's signature."""
+    """The anchor that it links to: the signature of an estimate."""
     small: str = ""
-    """A second line: the statistic's name, an interval."""
+    """A second line in small print, such as the name of the statistic or an interval."""
     heat: int | None = None
     """A step from 0 (worst) to 6 (best) that colours the cell."""
     bar: str = ""
@@ -43,10 +43,10 @@ class Table:
     """The columns that hold numbers."""
     notes: tuple[str, ...] = ()
     signature: str = ""
-    """What the numbers were made of, where they are no estimates with signatures of their own."""
+    """What the numbers were made of, where they are not estimates with signatures of their own."""
 
     def texts(self) -> Iterable[str]:
-        """All that a reader sees of it, in order."""
+        """All text that a reader sees, in order."""
         yield from (self.caption, *self.columns)
         for row in self.rows:
             yield from (part for entry in row for part in (entry.text, entry.small) if part)
@@ -54,14 +54,14 @@ class Table:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with fixed digits, a minus sign that is one, and a dash for what does not exist.
+    """A number with fixed digits and a typographic minus sign, or a dash where there is no number.
 
     >>> number(0.94328), number(-0.5, 1), number(None)
     ('0.943', '−0.5', '–')
     """
     if value is None or not math.isfinite(value):
         return DASH
-    # four digits where three would say 1 of a number that is not
+    # more digits where three would show 1 for a number below 1
     if digits == 3 and 0.9995 <= abs(value) < 1:
         digits = 4 if abs(value) < 0.99995 else 6
     text = f"{value:.{digits}f}"
@@ -79,7 +79,7 @@ def interval(span: Interval | None, digits: int = 3) -> str:
 
 
 def short(name: str) -> str:
-    """A respondent's name without its kind and folder.
+    """The name of a respondent without its kind and folder.
 
     >>> short("hf/shapes:steady"), short("hf/llava-hf/llava-1.5-7b-hf"), short("recorded/llava")
     ('steady', 'llava-1.5-7b-hf', 'llava')
@@ -88,7 +88,7 @@ def short(name: str) -> str:
 
 
 def cell(text: str) -> str:
-    """An administration in words, short.
+    """An administration in a few words.
 
     >>> cell("form=original|run=1|judge=rule"), cell("form=parallel|run=0|judge=rule")
     ('original, 2nd run', 'parallel')
@@ -107,21 +107,26 @@ def cell(text: str) -> str:
 
 
 def digits(estimate: Estimate) -> int:
-    """How many digits an estimate is shown with."""
+    """How many decimals of an estimate are shown."""
     statistic = estimate.indicator.rpartition(".")[2]
     return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
 
 
 def estimate_text(estimate: Estimate) -> Text:
-    """An estimate's number with its signature behind; a dash with the reason where there is none."""
+    """An estimate's number with its signature on demand, or a dash with the reason where there is no number."""
     behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
     return Text(
         number(estimate.value, digits(estimate)), behind, estimate.status != "ok", link=anchor(estimate.signature)
     )
 
 
+def estimate_percent(estimate: Estimate, digits: int = 0) -> Text:
+    """An estimate of a share in percent, with its signature on demand."""
+    return replace(estimate_text(estimate), text=percent(estimate.value, digits))
+
+
 def anchor(signature: str) -> str:
-    """The name of the place on the page where a signature stands.
+    """The anchor of a signature on the page.
 
     >>> anchor("benchmark:pope@1|answers:0")
     's-fb3dee0312'
@@ -130,7 +135,7 @@ def anchor(signature: str) -> str:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share in percent; never 0% of something and never 100% of less than all.
+    """A share in percent; only an exact 0 or 1 is shown as 0% or 100%.
 
     >>> percent(0.256), percent(0.0004), percent(0.9999), percent(None)
     ('26%', 'under 1%', 'over 99%', '–')
@@ -146,7 +151,7 @@ def percent(share: float | None, digits: int = 0) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A probability of the null hypothesis.
+    """A p-value, with a bound where three digits would show 0 or 1.
 
     >>> p_value(0.0213), p_value(0.00001), p_value(None)
     ('0.021', 'below 0.001', '–')
@@ -157,9 +162,9 @@ def p_value(value: float | None) -> str:
 
 
 def summary(audit: Audit) -> Table:
-    """The columns of the HQM paper's Table 1 and a few more, one row a benchmark and metric.
+    """The columns of the HQM paper's Table 1 and a few more, with one row per benchmark and metric.
 
-    The paper's column "Average" is left out: it averages coefficients of different error sources.
+    The paper's column "Average" is left out, because it averages coefficients of different sources of error.
     """
     columns = (
         "Benchmark", "Task", "Items", "Respondents", "Metric", "Test-retest r", "noise floor r0", "ICC(A,1)",
@@ -169,7 +174,7 @@ def summary(audit: Audit) -> Table:
     for benchmark in audit.audits:
         covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
         claimed = sum(bool(kind["claimed"]) for kind in benchmark.coverage.values())
-        types = f"{covered} of 8" + (f" ({claimed} claimed)" if claimed > covered else "")
+        types = f"{covered}\u00a0of\u00a08" + (f" ({claimed} claimed)" if claimed > covered else "")
         for metric in benchmark.metrics:
             wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
                       "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
@@ -184,15 +189,16 @@ def summary(audit: Audit) -> Table:
             numbers = (estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates)
             rows.append((*map(Text, head), *numbers, Text(types)))
     notes = (
-        "Coefficients of different error sources are never averaged. Every number leads to its signature.",
+        "Coefficients of different sources of error are never averaged. Every number links to its signature.",
         "r0: the correlation that independent coin flips at each respondent's own rate would reach with this many items.",
     )
     return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
-def find(audit: BenchmarkAudit, indicator: str, metric: str) -> Estimate | None:
-    """The first estimate of this indicator and metric, if there is one."""
-    return next((e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric)), None)
+def find(audit: BenchmarkAudit, indicator: str, metric: str, other: str | None = None) -> Estimate | None:
+    """The first estimate of this indicator and metric, and of this other administration if one is named."""
+    wanted = (e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric))
+    return next((e for e in wanted if other in (None, e.other)), None)
 
 
 def indicators(audit: BenchmarkAudit) -> Table:
@@ -201,7 +207,7 @@ def indicators(audit: BenchmarkAudit) -> Table:
         "Indicator",
         "Statistic",
         "Metric",
-        "Against",
+        "Compared with",
         "Value",
         "95% interval",
         "n",
@@ -234,12 +240,12 @@ def indicators(audit: BenchmarkAudit) -> Table:
         )
     reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in audit.estimates if e.reason}
     notes_below = [f"{flag}: {FLAGS[flag]}." for flag in sorted(used) if flag in FLAGS] + sorted(reasons)
-    first = f"All of {cell(audit.reference)}, by itself or against another administration."
+    first = f"Every estimate describes the administration “{cell(audit.reference)}”, by itself or compared with another one."
     return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
 
 
 def indicators_brief(audit: BenchmarkAudit) -> Table:
-    """The chief estimates in the width of a terminal, with the intervals for these models and for others like them."""
+    """The main estimates in the width of a terminal, with the intervals for these models and for others like them."""
     rows, reasons = [], []
     for estimate in audit.estimates:
         family, _, statistic = estimate.indicator.partition(".")
@@ -272,7 +278,7 @@ def record(audit: Audit) -> Table:
 
 
 def identities(audit: Audit) -> Table:
-    """Every respondent as it was asked: weights, device, sampling, seed."""
+    """How every respondent was asked: weights, device, sampling, seed."""
     seen: dict[str, dict[str, object]] = {}
     for benchmark in audit.audits:
         for row in benchmark.respondents:
@@ -282,7 +288,7 @@ def identities(audit: Audit) -> Table:
             seen.setdefault(row.name, identity)
     keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
     rows = tuple((Text(name), *(Text(str(identity.get(key, DASH))) for key in keys)) for name, identity in seen.items())
-    return Table("Respondents as they were asked", ("Respondent", *(key.replace("_", " ") for key in keys)), rows)
+    return Table("How each respondent was asked", ("Respondent", *(key.replace("_", " ") for key in keys)), rows)
 
 
 def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:
@@ -293,18 +299,3 @@ def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:
         yield prefix, ", ".join(map(str, data))
     elif data is not None:
         yield prefix, str(data)
-
-
-def signatures(audits: Sequence[BenchmarkAudit]) -> Table:
-    """Every estimate's signature, as a note."""
-    rows = [
-        (Text(f"{audit.benchmark} {e.indicator} {e.metric}"), Text(e.signature))
-        for audit in audits
-        for e in audit.estimates
-    ]
-    return Table(
-        "Signatures",
-        ("Estimate", "Signature"),
-        tuple(rows),
-        notes=("Equal signatures mean equal numbers; the parts before `answers` are the protocol.",),
-    )

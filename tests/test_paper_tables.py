@@ -42,7 +42,7 @@ def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
     folder = make_benchmark(rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile")
     benchmark = hqm.load(str(folder))
     forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
-    people = []
+    respondents = []
     for k in range(6):
         cells = {}
         for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
@@ -51,8 +51,8 @@ def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
                 i.id: str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target]
                 for i in forms[form].items
             }
-        people.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
-    desk, stored = administered(store, benchmark, people)
+        respondents.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
+    desk, stored = administered(store, benchmark, respondents)
     return Audit((hqm.audit(benchmark, desk, stored),), f"hqm audit {HOSTILE}", {})
 
 
@@ -66,12 +66,12 @@ def column(table: PaperTable, title: str, group: str = "") -> list[float | None]
 
 
 def test_the_numbers_are_the_audits(audit: Audit) -> None:
-    one = audit.audits[0]
+    benchmark = audit.audits[0]
     tables = by_name([audit])
     assert list(tables) == ["table1", "table2-hostile", "table4", "table5-hostile", "reliability"]
     first = tables["table1"]
-    assert column(first, "Test-retest r", "Reliability") == [one.estimate("test_retest.pearson").value]
-    assert column(first, "Noise floor") == [one.estimate("test_retest.noise_floor").value]
+    assert column(first, "Test-retest r", "Reliability") == [benchmark.estimate("test_retest.pearson").value]
+    assert column(first, "Noise floor") == [benchmark.estimate("test_retest.noise_floor").value]
     assert column(first, "Criterion r", "Validity") == [None], "nobody judged these answers"
     assert column(first, "Types") == [8]
     assert not any("average" in c.title.lower() for c in first.columns)
@@ -79,57 +79,59 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     second = tables["table2-hostile"]
     assert second.rows[0][0].text == "Ground truth"
     assert column(second, "yes", "Original form")[0] == 0.5
-    best = max(one.respondents, key=lambda r: r.scores["accuracy"] or 0)
+    best = max(benchmark.respondents, key=lambda r: r.scores["accuracy"] or 0)
     assert second.rows[1][1].value == best.scores["accuracy"]
-    assert second.rows[1][2].value == best.yes_ratio[one.reference]
+    assert second.rows[1][2].value == best.yes_ratio[benchmark.reference]
     assert (second.rows[1][1].low, second.rows[1][1].high) == tuple(best.intervals["accuracy"])
     assert column(tables["table4"], "ocr") == [20]
     fifth = tables["table5-hostile"]
     assert column(fifth, "ocr", "accuracy ↑")[0] == best.by_type["ocr"]
-    rho = one.estimate("test_retest.rho_g")
+    rho = benchmark.estimate("test_retest.rho_g")
     assert column(tables["reliability"], "rho_G", "Test-retest") == [rho.value]
 
 
 def test_the_caption_states_the_protocol(audit: Audit) -> None:
     caption = by_name([audit])["table1"].caption
-    for told in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
-        assert told in caption
+    for words in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
+        assert words in caption
 
 
-def with_scores(one: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
-    row = one.respondents[0]
-    people = tuple(
+def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
+    row = audit.respondents[0]
+    respondents = tuple(
         replace(row, name=name, scores={"accuracy": s}, intervals={"accuracy": [s - half, s + half]}, by_type={})
         for name, s in scores.items()
     )
-    kept = tuple(e for e in one.estimates if e.indicator != "discriminability.separable_pairs")
-    return replace(one, respondents=people, estimates=kept)
+    kept = tuple(e for e in audit.estimates if e.indicator != "discriminability.separable_pairs")
+    return replace(audit, respondents=respondents, estimates=kept)
 
 
-def marks(one: BenchmarkAudit) -> list[str]:
-    table = by_name([Audit((one,))])[f"table2-{one.benchmark}"]
+def marks(audit: BenchmarkAudit) -> list[str]:
+    table = by_name([Audit((audit,))])[f"table2-{audit.benchmark}"]
     return [row[1].mark for row in table.rows[1:]]
 
 
 def test_only_separable_scores_are_marked(audit: Audit) -> None:
-    one = audit.audits[0]
-    assert marks(with_scores(one, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}, 0.02)) == ["best", "second", "", ""]
-    assert marks(with_scores(one, {"a": 0.9, "b": 0.7, "c": 0.69, "d": 0.3}, 0.02)) == ["best", "", "", ""]
-    assert marks(with_scores(one, {"a": 0.9, "b": 0.89, "c": 0.5, "d": 0.3}, 0.02)) == ["", "", "", ""]
-    assert marks(with_scores(one, {"a": 0.9, "b": 0.5}, 0.02)) == ["best", ""], "the last of two is no second best"
-    lower = replace(one, metrics={"accuracy": {"about": "", "better": "lower"}})
+    benchmark = audit.audits[0]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}, 0.02)) == ["best", "second", "", ""]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.69, "d": 0.3}, 0.02)) == ["best", "", "", ""]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.89, "c": 0.5, "d": 0.3}, 0.02)) == ["", "", "", ""]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.5}, 0.02)) == ["best", ""], (
+        "the last of two is no second best"
+    )
+    lower = replace(benchmark, metrics={"accuracy": {"about": "", "better": "lower"}})
     assert marks(with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)) == ["best", "second", ""]
     sorted_up = by_name([Audit((with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02),))])["table2-hostile"]
     assert [row[0].text for row in sorted_up.rows[1:]] == ["c", "b", "a"]
 
 
 def test_the_audits_own_tests_decide_where_it_has_them(audit: Audit) -> None:
-    one = with_scores(audit.audits[0], {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)
-    told = replace(one.estimates[0], indicator="discriminability.separable_pairs", metric="accuracy",
+    benchmark = with_scores(audit.audits[0], {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)
+    tested = replace(benchmark.estimates[0], indicator="discriminability.separable_pairs", metric="accuracy",
                    detail={"ranks": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}})  # fmt: skip
-    one = replace(one, estimates=(*one.estimates, told))
-    assert ranks(one, "accuracy")["a"] == (1, 2)
-    assert marks(one) == ["", "", ""]
+    benchmark = replace(benchmark, estimates=(*benchmark.estimates, tested))
+    assert ranks(benchmark, "accuracy")["a"] == (1, 2)
+    assert marks(benchmark) == ["", "", ""]
 
 
 def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> None:
@@ -265,17 +267,17 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 def test_the_command_decides_by_suffix(
     audit: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = tmp_path / "one.json", tmp_path / "other.json"
-    one.write_text(audit.to_json(), encoding="utf-8")
+    first, other = tmp_path / "one.json", tmp_path / "other.json"
+    first.write_text(audit.to_json(), encoding="utf-8")
     renamed = replace(audit.audits[0], benchmark="second", title="Second")
     other.write_text(Audit((renamed,)).to_json(), encoding="utf-8")
     for suffix in (".tex", ".csv", ".md", ".json", ".html"):
         target = tmp_path / f"tables{suffix}"
-        assert run(monkeypatch, "report", one, other, "--to", target) == 0
+        assert run(monkeypatch, "report", first, other, "--to", target) == 0
         assert "Second" in target.read_text(encoding="utf-8")
-    assert run(monkeypatch, "report", one, "--figure", "leaderboard", "--to", tmp_path / "f.pdf") == 0
+    assert run(monkeypatch, "report", first, "--figure", "leaderboard", "--to", tmp_path / "f.pdf") == 0
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
-    assert run(monkeypatch, "report", one, "--to", tmp_path / "tables.docx") == 2
+    assert run(monkeypatch, "report", first, "--to", tmp_path / "tables.docx") == 2
     assert "cannot be written as '.docx'" in capsys.readouterr().err
 
 

@@ -60,7 +60,7 @@ def made(home: Path, store: Store) -> Audit:
     )
     benchmark = hqm.load(str(folder))
     forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
-    people = []
+    respondents = []
     for k in range(6):
         cells = {}
         for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
@@ -71,8 +71,8 @@ def made(home: Path, store: Store) -> Audit:
                 else (str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target])
                 for i in forms[form].items
             }
-        people.append(recorded(f"model-{k}{'<b>' if k == 3 else ''}", cells))
-    desk, stored = administered(store, benchmark, people)
+        respondents.append(recorded(f"model-{k}{'<b>' if k == 3 else ''}", cells))
+    desk, stored = administered(store, benchmark, respondents)
     return Audit((hqm.audit(benchmark, desk, stored),), f"hqm audit {HOSTILE}", {"packages": {"numpy": "2"}})
 
 
@@ -125,7 +125,7 @@ def test_nothing_is_fetched(page: str) -> None:
 def test_everything_is_there(audit: Audit, page: str) -> None:
     page = " ".join(Page(page).text)
     for caption in ("In short", "What was audited?", "What to fix first", "Reliability by source of error", "Warnings", "Leaderboard", "tied sets",
-                    "First against other administration", "by type", "Share of answers yes", "Response bias", "Mean length of an answer",
+                    "First and other administrations compared", "by type", "Share of yes answers", "Response bias", "Mean length of an answer",
                     "Coverage of hallucination types", "Item map", "Items to look at", "Blind solvability", "How the answers came out", "Forms",
                     "G study", "D-study: what you would need for .90", "Rank flow", "limits of agreement", "Examples", "Run record", "Signatures"):  # fmt: skip
         assert caption in page, caption
@@ -164,8 +164,8 @@ def test_a_number_is_rounded_in_one_place() -> None:
 
 
 def test_a_dash_has_its_reason_behind(audit: Audit) -> None:
-    one = audit.audits[0]
-    missing = [e for e in one.estimates if e.value is None]
+    benchmark = audit.audits[0]
+    missing = [e for e in benchmark.estimates if e.value is None]
     for estimate in missing:
         shown = tables.estimate_text(estimate)
         assert shown.text == "–"
@@ -183,46 +183,51 @@ def test_the_leaderboard_is_sorted_by_the_metrics_direction(audit: Audit) -> Non
 
 
 def test_a_drawing_takes_the_pages_colours(audit: Audit) -> None:
-    one = audit.audits[0]
-    svg = scatter(one, "accuracy", one.cells[1], "x", "y", [r.name for r in one.respondents])
+    benchmark = audit.audits[0]
+    svg = scatter(benchmark, "accuracy", benchmark.cells[1], "x", "y", [r.name for r in benchmark.respondents])
     assert "currentColor" in svg
     assert "var(--accent)" in svg
     assert not re.search(r"#0[0-9a-f]{5}", svg.replace("#000000", "")), "no drawing ink is left"
     assert "<b>" not in svg
     assert "model-5" in svg
-    assert scatter(one, "accuracy", one.cells[1], "x", "y", [r.name for r in one.respondents]) == svg
+    assert scatter(benchmark, "accuracy", benchmark.cells[1], "x", "y", [r.name for r in benchmark.respondents]) == svg
 
 
 def test_the_report_is_small(page: str) -> None:
     assert len(page) < 1_500_000
 
 
-def said(one: hqm.BenchmarkAudit) -> dict[str, str]:
+def said(audit: hqm.BenchmarkAudit) -> dict[str, str]:
     """The first screen: question -> answer."""
     return {
         point.question: " ".join("".join(part.text for part in sentence) for sentence in point.sentences)
-        for point in in_short(one)
+        for point in in_short(audit)
     }
 
 
 def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
-    one = audit.audits[0]
-    told = said(one)
+    benchmark = audit.audits[0]
+    answers = said(benchmark)
     assert (
         "120 items about 40 pictures, answered by 6 respondents in 2 forms (original, parallel)"
-        in told["What was audited?"]
+        in answers["What was audited?"]
     )
-    assert "with 2 seeds" in told["What was audited?"]
-    rho = tables.number(one.estimate("test_retest.rho_g").value)
-    floor = tables.number(one.estimate("test_retest.noise_floor").value)
-    assert rho in told["Do the scores repeat?"]
-    assert floor in told["Do the scores repeat?"]
-    assert tables.number(one.estimate("parallel_forms.mean_shift").value) in told["Does the wording move them?"]
-    assert told["Do they follow people?"].startswith("Not measured: no people's labels were given")
-    assert "8 of 8 types have items" in told["Which types are covered?"]
-    assert tables.percent(one.estimate("discriminability.separable_pairs").value) in told["Whom can it tell apart?"]
-    assert len(in_short(one)[-1].sentences) == 3
-    assert not re.search(r"\b(grade|overall|average)\b", " ".join(told.values()), re.IGNORECASE)
+    assert "with 2 seeds" in answers["What was audited?"]
+    rho = tables.number(benchmark.estimate("test_retest.rho_g").value)
+    floor = tables.number(benchmark.estimate("test_retest.noise_floor").value)
+    assert rho in answers["Do the scores repeat?"]
+    assert floor in answers["Do the scores repeat?"]
+    assert (
+        tables.number(benchmark.estimate("parallel_forms.mean_shift").value) in answers["Does the wording change them?"]
+    )
+    assert answers["Do they agree with people?"].startswith("Not measured: no people's labels were given")
+    assert "8 of 8 types have items" in answers["Which types are covered?"]
+    assert (
+        tables.percent(benchmark.estimate("discriminability.separable_pairs").value)
+        in answers["Which respondents can it tell apart?"]
+    )
+    assert len(in_short(benchmark)[-1].sentences) == 3
+    assert not re.search(r"\b(grade|overall|average)\b", " ".join(answers.values()), re.IGNORECASE)
 
 
 def test_numbers_on_the_first_screen_lead_to_their_signatures(page: str) -> None:
@@ -234,9 +239,9 @@ def test_numbers_on_the_first_screen_lead_to_their_signatures(page: str) -> None
     assert all("answers:" in (link["title"] or "") for link in links)
 
 
-def without(one: hqm.BenchmarkAudit, *families: str) -> hqm.BenchmarkAudit:
-    kept = tuple(e for e in one.estimates if e.indicator.partition(".")[0] not in families)
-    return replace(one, estimates=kept, flags=())
+def without(audit: hqm.BenchmarkAudit, *families: str) -> hqm.BenchmarkAudit:
+    kept = tuple(e for e in audit.estimates if e.indicator.partition(".")[0] not in families)
+    return replace(audit, estimates=kept, flags=())
 
 
 ALL = (
@@ -254,42 +259,42 @@ ALL = (
 
 @pytest.mark.parametrize("gone", [*((family,) for family in ALL), ALL])
 def test_what_was_not_measured_is_named_and_never_stops_the_report(audit: Audit, gone: tuple[str, ...]) -> None:
-    one = without(audit.audits[0], *gone)
-    page = render(replace(audit, audits=(one,)))
-    told = said(one)
+    benchmark = without(audit.audits[0], *gone)
+    page = render(replace(audit, audits=(benchmark,)))
+    answers = said(benchmark)
     for family, question in {
         "test_retest": "Do the scores repeat?",
-        "parallel_forms": "Does the wording move them?",
-        "discriminability": "Whom can it tell apart?",
+        "parallel_forms": "Does the wording change them?",
+        "discriminability": "Which respondents can it tell apart?",
     }.items():
         if family in gone:
-            assert told[question].startswith("Not measured"), told[question]
+            assert answers[question].startswith("Not measured"), answers[question]
     assert "not measured" in page.lower()
 
 
 def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) -> None:
-    one = audit.audits[0]
+    benchmark = audit.audits[0]
     gone = tuple(
         replace(e, value=None, status="insufficient", reason="too few of them", intervals=(), detail={})
-        for e in one.estimates
+        for e in benchmark.estimates
     )
-    bare = replace(one, estimates=gone, flags=())
+    bare = replace(benchmark, estimates=gone, flags=())
     assert "Not measured: too few of them." in said(bare)["Do the scores repeat?"]
     assert "too few of them" in render(replace(audit, audits=(bare,)))
 
 
 def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> None:
-    one = audit.audits[0]
-    table = evidence.reliability(one)
+    benchmark = audit.audits[0]
+    table = evidence.reliability(benchmark)
     rows = {row[0].text: row for row in table.rows}
     assert [row[0].text for row in table.rows][:2] == ["Another seed", "Another wording"]
-    assert rows["Another seed"][2].text == tables.number(one.estimate("test_retest.pearson").value)
-    assert rows["Another seed"][3].text == tables.number(one.estimate("test_retest.rho_g").value)
-    assert rows["Another seed"][5].text == tables.number(one.estimate("test_retest.noise_floor").value)
-    assert rows["Another seed"][6].text == tables.number(one.estimate("test_retest.rho_g_1000").value)
+    assert rows["Another seed"][2].text == tables.number(benchmark.estimate("test_retest.pearson").value)
+    assert rows["Another seed"][3].text == tables.number(benchmark.estimate("test_retest.rho_g").value)
+    assert rows["Another seed"][5].text == tables.number(benchmark.estimate("test_retest.noise_floor").value)
+    assert rows["Another seed"][6].text == tables.number(benchmark.estimate("test_retest.rho_g_1000").value)
     assert "these respondents" in rows["Another seed"][4].text
     assert "others like them" in rows["Another seed"][4].text
-    assert "not measured" in rows["People in place of the scorer"][0].small
+    assert "not measured" in rows["Labels in place of the scorer"][0].small
     assert not [row for row in table.rows if "verage" in row[0].text]
 
 
@@ -314,14 +319,14 @@ def test_terms_are_explained_where_they_first_appear(page: str) -> None:
 
 
 def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> None:
-    one = audit.audits[0]
-    assert 0 < len(one.examples) <= 60
-    assert {facet for example in one.examples for facet in example["facets"]} == {"run", "form"}
-    example = one.examples[0]
+    benchmark = audit.audits[0]
+    assert 0 < len(benchmark.examples) <= 60
+    assert {facet for example in benchmark.examples for facet in example["facets"]} == {"run", "form"}
+    example = benchmark.examples[0]
     assert set(example["prompts"]) == {"original", "parallel"}
-    assert {said["cell"] for said in example["answers"]} == set(one.cells)
+    assert {said["cell"] for said in example["answers"]} == set(benchmark.cells)
     assert all(0 < gap <= 1 for gap in example["facets"].values())
-    hostile = [said for example in one.examples for said in example["answers"] if said["text"] == HOSTILE]
+    hostile = [said for example in benchmark.examples for said in example["answers"] if said["text"] == HOSTILE]
     assert hostile, "the planted answers are among them"
     assert hostile[0]["state"] == "unparsed"
 
@@ -366,8 +371,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+def contrast(first: str, other: str) -> float:
+    high, low = sorted((luminance(first), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
