@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
+from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, statistic_name
 
 from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval
 
@@ -108,8 +108,7 @@ def cell(text: str) -> str:
 
 def digits(found: Estimate) -> int:
     """How many digits an estimate is shown with."""
-    statistic = found.indicator.rpartition(".")[2]
-    return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
+    return digits_of(found.indicator.rpartition(".")[2])
 
 
 def estimate(found: Estimate) -> Text:
@@ -235,7 +234,7 @@ def indicators_brief(one: BenchmarkAudit) -> Table:
     rows, reasons = [], []
     for found in one.estimates:
         family, _, statistic = found.indicator.partition(".")
-        if statistic not in HEADLINES.get(family, (statistic,)) or found.status == "not_applicable":
+        if not is_headline(family, statistic) or found.status == "not_applicable":
             continue
         name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
         if family == "generalizability" and found.detail.get("varied"):

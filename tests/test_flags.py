@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from hqm.auditing.families import families_of
-from hqm.indicators import Protocol, compare
-from hqm.indicators.case import case
-from hqm.indicators.compare import compare_runs
+from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.flags import FLAGS, length_confound, warn
-from hqm.indicators.single import describe
 from hqm.judges.labels import FAITHFUL
 from hqm.psychometrics import family_dependence
 from hqm.scoring.matrix import ScoreMatrix
