@@ -52,6 +52,7 @@ def _differences(case: Case) -> PairwiseDifferences:
 
 
 def _separable_pairs(case: Case) -> Result:
+    """The number of pairs that stay apart after Holm's correction, divided by the number of pairs."""
     study, names = case.once(_differences), case.respondents
     apart, pairs = study.separable_pairs(adjust=True)
     tied = [[names[i] for i in group] for group in study.tied_sets]
@@ -62,6 +63,7 @@ def _separable_pairs(case: Case) -> Result:
 
 
 def _separable_adjacent(case: Case) -> Result:
+    """The number of neighbours that stay apart after Holm's correction, divided by the number of neighbours."""
     apart, pairs = case.once(_differences).separable_neighbours(adjust=True)
     return result(apart / pairs if pairs else np.nan, apart=apart, pairs=pairs)
 
