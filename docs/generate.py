@@ -24,7 +24,7 @@ from hqm.auditing.gate import Policy
 from hqm.benchmark.card import Card
 from hqm.benchmark.registry import card, names
 from hqm.cli import app
-from hqm.indicators.catalogue import FAMILIES, INDICATORS
+from hqm.indicators import INDICATOR_FAMILIES, statistics
 from hqm.lint import CODES
 from hqm.respondents.families import FAMILIES as MODELS
 from hqm.scoring.parsers import PARSERS
@@ -112,9 +112,9 @@ def _default(field: Any) -> str:
 
 def _tables() -> Iterator[str]:
     yield "## Indicators\n\nThe name of an estimate is a family and a statistic, `test_retest.pearson`. The families:\n"
-    yield from (f"- `{family}`: {what}" for family, what in FAMILIES.items())
+    yield from (f"- `{family.name}`: {family.differs}" for family in INDICATOR_FAMILIES.values())
     yield "\n| statistic | meaning |\n|---|---|"
-    yield from (f"| `{name}` | {about} |" for name, about in INDICATORS.items())
+    yield from (f"| `{indicator.name}` | {indicator.meaning} |" for indicator in statistics().values())
     yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
     yield from (f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |" for p in PARSERS.values())
     yield from _models()

@@ -51,9 +51,13 @@ from .forms.build import build_parallel as build_parallel
 from .forms.build import reword_item as reword_item
 from .forms.questions import reword as reword
 from .indicators.catalogue import INDICATORS as INDICATORS
-from .indicators.compare import compare as compare
+from .indicators.catalogue import all_indicators as all_indicators
+from .indicators.catalogue import indicator_named as indicator_named
+from .indicators.comparisons import compare as compare
+from .indicators.families import INDICATOR_FAMILIES as INDICATOR_FAMILIES
 from .indicators.flags import FLAGS as FLAGS
 from .indicators.types import coverage as coverage
+from .indicators.value import Indicator as Indicator
 from .judges.desk import JudgeDesk as JudgeDesk
 from .judges.panel import Panel as Panel
 from .judges.procedure import verdicts as verdicts

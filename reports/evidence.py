@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.names import FAMILIES, statistic_name
+from hqm.reports.names import FAMILIES, meaning_of, statistic_name
 from hqm.reports.score_tables import set_name
 from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, interval, number, p_value, percent, short
 
-from hqm import FLAGS, INDICATORS, BenchmarkAudit, Cell, Estimate, Interval
+from hqm import FLAGS, BenchmarkAudit, Cell, Estimate, Interval
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "test_retest": ("Another seed", "pearson", ("rho_g",), "ask the original form a second time: --runs 2"),
@@ -235,7 +235,7 @@ def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, n
             name = statistic_name(statistic) + (f" ({judge})" if family == "criterion" else "")
             reason = "" if estimate.status == "ok" else estimate.reason
             flags = ", ".join(flag for flag in estimate.flags if flag in FLAGS)
-            meaning = INDICATORS.get(statistic, "") if statistic not in explained else ""
+            meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
             rows.append(
                 (

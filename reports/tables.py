@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from hqm.reports.names import COUNTS, FAMILIES, HEADLINES, TASKS, statistic_name
+from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, statistic_name
 
 from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval
 
@@ -108,8 +108,7 @@ def cell(text: str) -> str:
 
 def digits(estimate: Estimate) -> int:
     """How many decimals of an estimate are shown."""
-    statistic = estimate.indicator.rpartition(".")[2]
-    return 0 if statistic in COUNTS else 2 if statistic == "length_shift" else 3
+    return digits_of(estimate.indicator.rpartition(".")[2])
 
 
 def estimate_text(estimate: Estimate) -> Text:
@@ -249,7 +248,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
     rows, reasons = [], []
     for estimate in audit.estimates:
         family, _, statistic = estimate.indicator.partition(".")
-        if statistic not in HEADLINES.get(family, (statistic,)) or estimate.status == "not_applicable":
+        if not is_headline(family, statistic) or estimate.status == "not_applicable":
             continue
         name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
         if family == "generalizability" and estimate.detail.get("varied"):

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from hqm.auditing.families import families_of
-from hqm.indicators import Protocol, compare
-from hqm.indicators.case import case
-from hqm.indicators.compare import compare_runs
+from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.flags import FLAGS, length_confound, warn
-from hqm.indicators.single import describe
 from hqm.judges.labels import FAITHFUL
 from hqm.psychometrics import family_dependence
 from hqm.scoring.matrix import ScoreMatrix
@@ -225,7 +222,7 @@ def test_chance() -> None:
     assert "CHANCE" not in described(np.linspace(0.7, 0.95, 20))
 
 
-def people(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
+def labelled(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
     """People's labels on the first so many items, as `labels_matrix` makes them."""
     n = judged
     tallies = {"faithful": labels[:, :n].astype(float), "n": np.ones((len(labels), n))}
@@ -243,7 +240,7 @@ def criterion(
     truth = answers(rates, n, rng)
     noisy = np.where(rng.random(truth.shape) < error, 1 - truth, truth)
     first = matrix(noisy)
-    found = compare("judge", first, people(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+    found = compare("judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
     return {e.indicator: e for e in found}, first
 
 
@@ -276,7 +273,7 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
     first = matrix(np.where(rng.random(truth.shape) < error, 1 - truth, truth))
     found = {
         e.indicator: e
-        for e in compare("judge", first, people(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+        for e in compare("judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
     }
     assert found["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
     assert found["criterion.rogan_gladen"].value is None
@@ -305,7 +302,7 @@ def test_reversed() -> None:
         if hasattr(base, "__dict__")
         else base
     )
-    found = compare("judge", first, people(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
+    found = compare("judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
     assert "REVERSED" in raised(found, first, metric=lower)
     assert found[0].value == pytest.approx(1.0)
     straight, first = criterion(np.linspace(0.3, 0.9, 24), 500, 500, 17)

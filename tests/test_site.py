@@ -20,7 +20,6 @@ import hqm
 from hqm import psychometrics
 from hqm.benchmark.registry import card, groups
 from hqm.cli import app
-from hqm.indicators.catalogue import FAMILIES
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer
 
@@ -220,7 +219,7 @@ def test_every_command_option_key_parser_state_and_flag_is_documented(everything
         assert f"`{key}`" in everything or f"`[{key}]`" in everything
         for inner in getattr(field.annotation, "model_fields", {}):
             assert f"`{key}.{inner}`" in everything, f"{key}.{inner}"
-    for word in (*hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *hqm.ROLES, *FAMILIES, *groups()):
+    for word in (*hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *hqm.ROLES, *hqm.INDICATOR_FAMILIES, *groups()):
         assert f"`{word}`" in everything, word
 
 
@@ -262,7 +261,7 @@ def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an
     for name in hqm.INDICATORS:
         page = made[page_of(name)]
         functions = re.findall(r"^## `hqm\.psychometrics\.(\w+)`", page, re.MULTILINE)
-        assert functions, f"{name}: name its functions in docs/make/indicators.py"
+        assert functions, f"{name}: name its functions in `explains`"
         assert all(function in psychometrics.__all__ for function in functions)
         assert ">>> " in page, f"{name} has no example"
         assert "**Returns**" in page, f"{name} says not when it is invalid"
@@ -277,7 +276,7 @@ def test_the_functions_are_named_for_the_statistics_that_there_are(made: dict[st
 
 
 def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, store: hqm.Store) -> None:
-    """Every statistic that a real audit estimates is one whose page says so."""
+    """A page names all estimates of its statistic that a real audit makes."""
     from tests.conftest import administered, recorded
 
     benchmark = hqm.load(str(dogs))
@@ -292,10 +291,11 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
     desk, who = administered(store, benchmark, people)
-    estimated = {one.indicator.partition(".")[2] for one in hqm.audit(benchmark, desk, who).estimates}
-    assert {"rho_g", "icc_a1", "acquiescence", "discrimination"} <= estimated
+    estimated = {estimate.indicator for estimate in hqm.audit(benchmark, desk, who).estimates}
+    assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:
-        assert "an audit estimates it wherever it exists" in made[page_of(name)], name
+        (line,) = re.findall(r"^- Estimates: .+$", made[page_of(name.partition(".")[2])], re.MULTILINE)
+        assert f"`{name}`" in line
 
 
 def test_docstrings_become_markdown() -> None:

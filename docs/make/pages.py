@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hqm.benchmark.registry import names
-from hqm.indicators.catalogue import INDICATORS
+from hqm.indicators import statistics
 from hqm.indicators.flags import FLAGS
 from make import benchmarks, indicators
 
 
 def made() -> Mapping[str, str]:
     """Path below `docs` -> Markdown."""
-    found = {"benchmarks/index.md": benchmarks.index(), "indicators/index.md": indicators.index(), "flags.md": flags()}
-    found |= {f"benchmarks/{name}.md": benchmarks.page(name) for name in names()}
-    return found | {indicators.path(name): indicators.page(name) for name in INDICATORS}
+    pages = {"benchmarks/index.md": benchmarks.index(), "indicators/index.md": indicators.index(), "flags.md": flags()}
+    pages |= {f"benchmarks/{name}.md": benchmarks.page(name) for name in names()}
+    return pages | {indicators.path(each.name): indicators.page(each) for each in statistics().values()}
 
 
 def flags() -> str:

@@ -25,13 +25,18 @@ from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.labels import RATER
 from hqm.errors import DesignError
 from hqm.forms.build import count_rules
-from hqm.indicators import Protocol, compare, coverage, yes_ratio
-from hqm.indicators.case import case
-from hqm.indicators.compare import compare_runs
-from hqm.indicators.expected import expected
-from hqm.indicators.flags import warn
-from hqm.indicators.judged import people_agree
-from hqm.indicators.single import describe
+from hqm.indicators import (
+    Protocol,
+    case,
+    compare,
+    compare_runs,
+    coverage,
+    describe,
+    expected,
+    people_agree,
+    warn,
+    yes_ratio,
+)
 from hqm.judges.desk import JudgeDesk
 from hqm.judges.labels import FAITHFUL, labels_matrix, oracle_matrix
 from hqm.judges.panel import named, parse_judge

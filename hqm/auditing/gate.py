@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.errors import CardError
+from hqm.indicators import indicator_named
 from hqm.types import Estimate, Task
 
 Outcome = Literal["PASS", "FAIL", "NOT MEASURED"]
@@ -84,6 +85,8 @@ class Requirement(_Section):
             raise ValueError("give at_least or at_most")
         if bool(self.interval) + bool(self.detail) + self.exact != 1:
             raise ValueError("give one of interval, detail and exact: a point estimate is no evidence")
+        if indicator_named(self.indicator) is None:
+            raise ValueError(f"no audit estimates {self.indicator!r}; `hqm list indicators` shows what there is")
         return self
 
     @property

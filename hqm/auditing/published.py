@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hqm.auditing.families import families_of
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_text
-from hqm.indicators.case import number
+from hqm.indicators.cases import number
 from hqm.psychometrics import (
     Coefficient,
     bland_altman,

@@ -114,13 +114,14 @@ def _parsers() -> None:
 
 
 def _indicators() -> None:
-    from hqm.indicators.catalogue import FAMILIES, INDICATORS
+    from hqm.indicators import INDICATOR_FAMILIES, statistics
 
     table = _table("", "statistic", "what")
-    for name, about in INDICATORS.items():
-        table.add_row(name, about)
+    for indicator in statistics().values():
+        table.add_row(indicator.name, indicator.meaning)
     _print(table)
-    print("Families: " + ", ".join(f"{family} ({what})" for family, what in FAMILIES.items()) + ", coverage")
+    families = ", ".join(f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values())
+    print(f"Families: {families}, coverage")
 
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:

@@ -7,15 +7,23 @@
                      judge_agreement    how far another judging model says the same
     sight differs    blindness          how far they survive without the picture
 
-The coefficients come from `hqm.psychometrics`; here they meet administrations and become signed estimates.
+An indicator is a value (`value.Indicator`), listed beside the function that computes it: `agreement`, `runs`, `forms`,
+`judged`, `internal_consistency`, `variance`, `separation`, `items`, `solvability`, `types`, `probabilities`. A new one is
+an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
 """
 
 from __future__ import annotations
 
-from hqm.indicators.case import Case, Protocol
-from hqm.indicators.catalogue import FAMILIES, INDICATORS
-from hqm.indicators.compare import compare
+from hqm.indicators.cases import Case, Protocol, case
+from hqm.indicators.catalogue import INDICATORS, all_indicators, indicator_named, statistics
+from hqm.indicators.comparisons import compare, compare_runs, describe, expected, people_agree
+from hqm.indicators.families import INDICATOR_FAMILIES
+from hqm.indicators.flags import warn
 from hqm.indicators.style import yes_ratio
 from hqm.indicators.types import TypeCoverage, coverage
+from hqm.indicators.value import Indicator
 
-__all__ = ["FAMILIES", "INDICATORS", "Case", "Protocol", "TypeCoverage", "compare", "coverage", "yes_ratio"]
+__all__ = [
+    "INDICATORS", "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare",
+    "compare_runs", "coverage", "describe", "expected", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
+]  # fmt: skip

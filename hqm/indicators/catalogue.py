@@ -1,103 +1,47 @@
-"""The names of what is estimated: families (what is compared) and statistics (how)."""
+"""Every indicator that the modules of this package list, by family and by name; nothing is written twice."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping
+from functools import lru_cache
 
-FAMILIES: Mapping[str, str] = {
-    "test_retest": "the facet `run` differs",
-    "parallel_forms": "the facet `form` differs",
-    "criterion": "the facet `judge` differs: people, or an oracle that labels answers",
-    "judge_consistency": "the facet `judge` differs: the same judge asked again about the same answers",
-    "judge_agreement": "the facet `judge` differs: another model judged the same answers",
-    "blindness": "the facet `sight` differs",
-    "consistency": "one administration: how far items, and types, measure the same thing",
-    "generalizability": "all crossed administrations: how much of the variance each facet makes",
-    "discriminability": "one administration: which respondents it can tell apart",
-    "items": "one administration: what single items contribute",
-    "solvability": "the questions alone: what can be known without a picture",
-    "types": "the items alone: what is covered, and what each type's score is worth",
-    "expected": "one administration with probabilities: what reruns would show, without asking again",
-}
-"""What the name of an estimate begins with, and which administrations it looks at."""
+from hqm.indicators.families import INDICATOR_FAMILIES
+from hqm.indicators.value import Indicator
 
-INDICATORS: Mapping[str, str] = {
-    "pearson": "Pearson's correlation of the respondents' scores, with Fisher's interval over respondents.",
-    "pearson_same_items": "The same correlation, with the benchmark's scores on the judged items alone.",
-    "spearman": "Spearman's rank correlation, with the interval of Bonett and Wright.",
-    "tau_b": "Kendall's tau-b: concordant less discordant pairs of respondents, with Fieller's interval.",
-    "icc_a1": "ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
-    "icc_c1": "ICC(C,1): how far the differences between respondents come back.",
-    "ccc": "Lin's concordance correlation: how close the pairs of scores lie to the line of identity.",
-    "kendall_w": "Kendall's W: agreement of three or more rankings.",
-    "noise_floor": "The correlation that independent coin flips at each respondent's own rate would reach.",
-    "rho_g": "Reliability of one run from the items that changed between runs; an interval for these respondents, one for others.",
-    "rho_g_1000": "The same reliability at a common length of 1,000 items, so that benchmarks of different length compare.",
-    "gain": "How far the reliability lies from coin flips (0) towards identical answers (1).",
-    "drift": "P-value of the test that scores differ between runs by no more than their items' noise.",
-    "sem": "Standard error of measurement of one run, in score units.",
-    "mdc95": "The smallest difference between two runs of one respondent that is not noise.",
-    "limits_of_agreement": "Bland and Altman: the mean difference, with the limits that hold 95% of the differences.",
-    "equivalence": "P-value of two one-sided tests that the means of the two forms differ by less than the margin.",
-    "item_agreement": "Share of items that come out the same, mean over respondents.",
-    "mean_shift": "Mean difference of the scores, other minus first.",
-    "yes_ratio_shift": "Mean difference of the share of answers yes, other minus first.",
-    "length_shift": "Mean difference of the answers' length in words, other minus first.",
-    "length_elasticity": "Change of the score in percent per percent of length, within respondents.",
-    "same_winner": "Probability that two runs put the same respondent first.",
-    "top_k": "Mean share of the best three that two runs share; the chance value stands beside it.",
-    "pair_flip": "Probability that two runs order a pair of respondents differently, mean over pairs.",
-    "expected_tau": "Kendall's tau to expect between two runs.",
-    "form_heterogeneity": "Standard deviation over respondents of the form's effect, beyond the items' noise.",
-    "form_correlation": "Correlation of the two forms' scores without the noise of the seeds.",
-    "acquiescence": "Mean tendency to say yes, whatever is asked: the two forms' truths are opposite.",
-    "balanced_score": "Reliability of the mean of both forms, in which a tendency to say yes cancels.",
-    "coherence": "Share of item pairs answered coherently: yes to exactly one of a question and its negation.",
-    "d_prime_shift": "Mean difference of sensitivity d', other minus first.",
-    "criterion_shift": "Mean difference of the response criterion c (positive: tends to no), other minus first.",
-    "position_bias": "Cramer's V of the slots chosen in multiple choice, mean over respondents.",
-    "judge_share": "Share of the run-to-run variance that the judge makes, not the answers.",
-    "krippendorff_alpha": "Krippendorff's alpha of the judgements of the same answers.",
-    "gwet_ac1": "Gwet's AC1: chance-corrected agreement that does not collapse when one category is rare.",
-    "flip_rate": "Share of answers whose verdict changes when the judge is asked again.",
-    "disattenuated": "Correlation with people, freed of the sampling noise of both sides.",
-    "ceiling": "The largest correlation with people that the two sides' noise allows.",
-    "human_agreement": "Krippendorff's alpha of the people who labelled; its root bounds what any score can reach against them.",
-    "judge_functioning": "P-value of the test that sensitivity and specificity are the same for all respondents.",
-    "sensitivity": "Of the answers that people found faithful, the share that the benchmark scores as right.",
-    "specificity": "Of the answers that people found hallucinated, the share that the benchmark scores as wrong.",
-    "kappa": "Cohen's kappa between the benchmark's verdicts and people's labels.",
-    "prediction_powered": "Mean score corrected by people's labels (PPI++), respondent by respondent in the detail.",
-    "rogan_gladen": "Mean score corrected by pooled sensitivity and specificity; only where these are alike for all respondents.",
-    "labels_needed": "Labels a respondent that people's scores need for a reliability of .90.",
-    "alpha": "Cronbach's alpha (KR-20 for 0/1 scores) over items.",
-    "alpha_types": "Cronbach's alpha over the scores by hallucination type.",
-    "kr21": "KR-21: alpha if all items were equally hard.",
-    "lambda2": "Guttman's lambda-2, a closer lower bound than alpha.",
-    "omega_types": "McDonald's omega of one factor over the scores by type.",
-    "split_half": "Mean of random split halves, stepped up by Spearman and Brown.",
-    "stratified_alpha": "Alpha with the types as strata.",
-    "phi": "Dependability Phi of one run: absolute error over items, seeds and forms.",
-    "g": "Generalizability coefficient of one run: relative error over items, seeds and forms.",
-    "separable_pairs": "Share of pairs of respondents whose difference is more than chance (Holm).",
-    "separable_adjacent": "The same for neighbours on the leaderboard.",
-    "lead": "How far the best respondent is ahead of the second, with a bootstrap interval over pictures.",
-    "minimum_difference": "The smallest difference between two respondents found with 80% power.",
-    "levels": "How many distinct levels of performance the scores tell apart.",
-    "headroom": "What is left above the best score.",
-    "solved_by_all": "Share of items that every respondent gets right.",
-    "above_chance": "Mean score beyond what blind guessing by the types' majority reaches, as a share of what is left.",
-    "discrimination": "Median correlation of an item with the rest of the test.",
-    "negative_items": "Items whose correlation with the rest is negative beyond chance (false discovery rate 5%).",
-    "label_errors": "Items that strong respondents fail and weak ones pass beyond chance: read their labels.",
-    "dead_items": "Items that every respondent gets right, or every one wrong.",
-    "duplicate_items": "Items whose question and picture stand in another item too.",
-    "misfit_items": "Items outside the Rasch model's fit (infit or outfit), where respondents are many enough.",
-    "blind_accuracy": "Share of labels that the question's words alone predict on items not seen.",
-    "leakage_cues": "Cues (position, id, length, article, punctuation, ...) that predict the label better than its majority.",
-    "index": "Share of the eight types with enough items for a standard error of .03.",
-    "effective": "Effective number of types (exponential of the entropy).",
-    "added_value": "Types whose own score says more of them than the total does (Haberman).",
-    "reliability": "Expected reliability of one run from the probabilities of the first token.",
-}
-"""Every indicator's statistic with one sentence; its full name has the family in front (`test_retest.pearson`)."""
+
+@lru_cache(maxsize=1)
+def all_indicators() -> tuple[Indicator, ...]:
+    """What the modules of `hqm.indicators` list under `indicators`, by the modules' names: in this order audits have them."""
+    package = importlib.import_module("hqm.indicators")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    modules = (importlib.import_module(f"{package.__name__}.{name}") for name in names)
+    return tuple(indicator for module in modules for indicator in getattr(module, "indicators", ()))
+
+
+@lru_cache(maxsize=64)
+def indicators_of(family: str) -> tuple[Indicator, ...]:
+    """The indicators of one family, in the order of an audit."""
+    return tuple(indicator for indicator in all_indicators() if family in (own.name for own in indicator.family))
+
+
+def indicator_named(name: str) -> Indicator | None:
+    """The indicator of a name with its family (`test_retest.pearson`) or without (`pearson`), where there is one."""
+    family, _, statistic = name.rpartition(".")
+    listed = indicators_of(family) if family else all_indicators()
+    return next((indicator for indicator in listed if indicator.name == statistic), None)
+
+
+def statistics() -> Mapping[str, Indicator]:
+    """Name -> indicator, every name once, by families as reports show them."""
+    places = {name: place for place, name in enumerate(INDICATOR_FAMILIES)}
+    listed = sorted(all_indicators(), key=lambda indicator: places.get(indicator.family[0].name, len(places)))
+    names: dict[str, Indicator] = {}
+    for indicator in listed:
+        names.setdefault(indicator.name, indicator)
+    return names
+
+
+INDICATORS: Mapping[str, str] = {name: indicator.meaning for name, indicator in statistics().items()}
+"""Name -> meaning; the full name of an estimate has the family in front (`test_retest.pearson`)."""

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hqm.indicators.case import Case, number
-from hqm.indicators.runs import shift_is_significant
-from hqm.psychometrics import FamilyDependence, leave_one_out, range_restriction
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.indicators.cases import Case
+from hqm.psychometrics import FamilyDependence, range_restriction
 from hqm.scoring.metrics import Array
-from hqm.types import STATES, Estimate
+from hqm.types import Estimate
 
 FLAGS: Mapping[str, str] = {
     "FEW_MODELS": "fewer than 20 respondents (or 10 independent ones): read the interval, not the number",
@@ -66,49 +62,41 @@ class Warned:
         }  # fmt: skip
 
 
-def warn(one: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None) -> Iterable[Warned]:
+def warn(case: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None) -> Iterable[Warned]:
     """The flags of one metric: of its reference administration, and of every comparison among the estimates."""
-    mine = [found for found in estimates if found.metric == one.metric.name]
-    yield from _few(one, family)
-    yield from _range(one)
-    yield from _bounds(one)
-    yield from _from_estimates(one, mine)
+    yield from _few(case, family)
+    yield from _range(case)
+    yield from _bounds(case)
+    yield from _from_estimates(case, [estimate for estimate in estimates if estimate.metric == case.metric.name])
 
 
-def _few(one: Case, family: FamilyDependence | None) -> Iterable[Warned]:
-    n = len(one.respondents)
+def _few(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
+    n, metric = len(case.respondents), case.metric.name
     n_eff = family.n_eff if family is not None and math.isfinite(family.n_eff) else float(n)
     if n < 20 or n_eff < 10:
-        yield Warned(
-            "FEW_MODELS",
-            one.metric.name,
-            f"{n} respondents, {n_eff:.1f} of them independent",
-            "",
-            {"n": n, "n_effective": n_eff},
-        )
+        sentence = f"{n} respondents, {n_eff:.1f} of them independent"
+        yield Warned("FEW_MODELS", metric, sentence, "", {"n": n, "n_effective": n_eff})
     if family is not None and "FAMILY_DEPENDENCE" in family.flags:
         sentence = f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as {n_eff:.1f}"
-        yield Warned(
-            "FAMILY_DEPENDENCE", one.metric.name, sentence, "", {"icc": family.icc.value, "n_effective": n_eff}
-        )
+        yield Warned("FAMILY_DEPENDENCE", metric, sentence, "", {"icc": family.icc.value, "n_effective": n_eff})
 
 
-def _range(one: Case) -> Iterable[Warned]:
-    found = range_restriction(one.scores[0], higher_is_better=one.metric.better != "lower")
-    if found.status == "ok" and "RANGE_INFLATED" in found.flags:
-        sentence = f"the scores spread {found.sd:.3f} over all and {found.sd_top:.3f} over the top half"
-        yield Warned("RANGE_INFLATED", one.metric.name, sentence, "", {"sd": found.sd, "sd_top": found.sd_top})
+def _range(case: Case) -> Iterable[Warned]:
+    spread = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
+    if spread.status == "ok" and "RANGE_INFLATED" in spread.flags:
+        sentence = f"the scores spread {spread.sd:.3f} over all and {spread.sd_top:.3f} over the top half"
+        yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", {"sd": spread.sd, "sd_top": spread.sd_top})
 
 
-def _bounds(one: Case) -> Iterable[Warned]:
+def _bounds(case: Case) -> Iterable[Warned]:
     """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the items there."""
-    if not one.additive:
+    if not case.additive:
         return
-    scores, n = one.scores[0], max(len(one.clusters), 1)
+    scores, n = case.scores[0], max(len(case.clusters), 1)
     error = np.sqrt(np.maximum(scores * (1 - scores), 1 / n) / n)
     with np.errstate(invalid="ignore"):
-        solved = _share_of_items(one.item_scores[0])
-    good_high = one.metric.better != "lower"
+        solved = _share_of_items(case.item_scores[0])
+    good_high = case.metric.better != "lower"
     for flag, near, extreme in (
         ("CEILING" if good_high else "FLOOR", scores >= 1 - 2 * error, solved >= 0.95),
         ("FLOOR" if good_high else "CEILING", scores <= 2 * error, solved <= 0.05),
@@ -116,43 +104,39 @@ def _bounds(one: Case) -> Iterable[Warned]:
         share, items = float(near.mean()) if len(near) else 0.0, float(extreme.mean()) if len(extreme) else 0.0
         if share > 0.15 or items > 0.5:
             sentence = f"{share:.0%} of the respondents lie within two standard errors of the end, {items:.0%} of the items are answered alike by 95% or more"
-            yield Warned(flag, one.metric.name, sentence, "", {"respondents": share, "items": items})
+            yield Warned(flag, case.metric.name, sentence, "", {"respondents": share, "items": items})
 
 
 def _share_of_items(scores: Array) -> Array:
     counts = np.isfinite(scores).sum(axis=0)
-    known = counts > 0
-    found: Array = np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[known] / counts[known]
-    return found
+    scored = counts > 0
+    return np.asarray(np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[scored] / counts[scored])
 
 
-def _from_estimates(one: Case, mine: Sequence[Estimate]) -> Iterable[Warned]:
+def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
     seen: set[tuple[str, str]] = set()
-    for found in mine:
-        family = found.indicator.partition(".")[0]
-        for flag in found.flags:
-            if flag in FLAGS and flag not in ("FEW_MODELS",) and (flag, family) not in seen:
+    for estimate in estimates:
+        family = estimate.indicator.partition(".")[0]
+        for flag in estimate.flags:
+            if flag in FLAGS and flag != "FEW_MODELS" and (flag, family) not in seen:
                 seen.add((flag, family))
-                yield Warned(flag, one.metric.name, _sentence(flag, found), family)
+                yield Warned(flag, case.metric.name, _sentence(flag, estimate), family)
 
 
-def _sentence(flag: str, found: Estimate) -> str:
-    value = "no number" if found.value is None else f"{found.value:.3f}"
+def _sentence(flag: str, estimate: Estimate) -> str:
+    value = "no number" if estimate.value is None else f"{estimate.value:.3f}"
     if flag == "UNPARSED":
-        low, high = found.detail.get("if_all_wrong"), found.detail.get("if_all_right")
-        bounds = (
-            f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
-            if low is not None and high is not None
-            else ""
-        )
-        return f"{found.unscored} answers are not scored{bounds}"
+        low, high = estimate.detail.get("if_all_wrong"), estimate.detail.get("if_all_right")
+        known = low is not None and high is not None
+        bounds = f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were" if known else ""
+        return f"{estimate.unscored} answers are not scored{bounds}"
     if flag == "DOMINANT_MODEL":
-        without = found.detail.get("without_strongest")
-        told = "undefined" if without is None else f"{without:.3f}"
-        return f"without {found.detail.get('strongest')} the correlation is {told}, with it {value}"
+        without = estimate.detail.get("without_strongest")
+        number = "undefined" if without is None else f"{without:.3f}"
+        return f"without {estimate.detail.get('strongest')} the correlation is {number}, with it {value}"
     if flag == "MEAN_SHIFT":
-        return f"ICC(A,1) is {value}, and the mean moved by {found.detail.get('shift') or 0.0:+.3f}"
-    return f"{found.indicator} is {value}"
+        return f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
+    return f"{estimate.indicator} is {value}"
 
 
 def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:
@@ -165,39 +149,3 @@ def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:
     sentence = f"{low} has {items[low]:,} items and {high} {items[high]:,}: reliability grows with length"
     counts: dict[str, float | None] = {"fewest": items[low], "most": items[high]}
     return {name: Warned("LENGTH_CONFOUND", "", sentence, "", counts) for name in items}
-
-
-def dominant(one: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Whether one respondent makes the correlation, with the range of the correlation without each."""
-    x, y = one.scores[0], one.scores[-1]
-
-    def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
-        a, b = x[chosen], y[chosen]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and a.std() > 0 and b.std() > 0 else math.nan
-
-    found = leave_one_out(pearson_of, len(x), scores=x)
-    if found.status != "ok":
-        return (), {}
-    name = one.respondents[found.strongest] if 0 <= found.strongest < len(one.respondents) else ""
-    detail: dict[str, Any] = {
-        "without_low": number(found.low), "without_high": number(found.high), "strongest": name,
-        "without_strongest": number(found.without[found.strongest]) if name else None,
-    }  # fmt: skip
-    return tuple(flag for flag in found.flags if flag in FLAGS), detail
-
-
-def shifted(one: Case) -> tuple[str, ...]:
-    """`MEAN_SHIFT` where the means of the administrations differ by more than chance."""
-    return ("MEAN_SHIFT",) if shift_is_significant(one) else ()
-
-
-def unread_bounds(matrix: ScoreMatrix, one: Case) -> dict[str, Any]:
-    """The mean score if every unscored answer were wrong, and if every one were right; of a mean of 0/1 scores."""
-    if not one.additive or one.metric.group:
-        return {}
-    values = one.item_scores[0]
-    unread = ~np.isfinite(values) | (matrix.states[:, one.mask] == STATES.index("unparsed"))
-    known = np.where(unread, 0.0, values)
-    low = float(known.mean())
-    return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import math
+from typing import Any, cast
 
 import numpy as np
 
-from hqm.indicators.case import Case, number, numbers
+from hqm.indicators.cases import Case, number
+from hqm.indicators.families import PARALLEL_FORMS
 from hqm.indicators.runs import retest_of
 from hqm.indicators.style import mean_words, yes_ratio
+from hqm.indicators.value import PAIR, Indicator, Result, Study, known, need, result, study_of
 from hqm.psychometrics import (
     Coefficient,
+    ShiftHeterogeneity,
     SignalDetection,
     acquiescence,
     balanced_score,
@@ -29,169 +32,222 @@ from hqm.psychometrics import (
 from hqm.psychometrics.weights import stream
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate
 
 _COUNTS = ("tp", "fn", "fp", "tn")
 
 
-def form_effect(one: Case, retests: Case | None, seed: int = 0) -> Iterable[Estimate]:
-    """What differs between the two forms beside chance.
-
-    `retests` are the runs of the first form, which show how much of a difference the seeds alone make.
-    """
-    n = len(one.respondents)
-    noise, mdc = _seed_noise(one, retests)
-    margin = equivalence_margin(one.scores[0], mdc)
-    if margin.status == "ok":
-        found = equivalence(one.scores[0], one.scores[1], margin.value)
-        p = Coefficient(found.p, n=n) if found.status == "ok" else Coefficient.absent(found.status, found.reason, n)
-        yield one.estimate("equivalence", p, margin=number(margin.value), shift=number(found.shift.value))
-    else:
-        yield one.estimate("equivalence", Coefficient.absent(margin.status, margin.reason, n))
-    yield _heterogeneity(one)
-    yield _correlation(one, noise, seed)
-    yield _elasticity(one)
-    yield from _answers_yes(one)
-    if "tp" not in one.first.tallies:
-        yield from _positions(one)
+def _seed_noise(case: Case) -> tuple[Array | None, float]:
+    """The noise that the seeds alone make in each respondent's score, and the difference that they explain."""
+    runs = case.repeats
+    study = retest_of(runs) if runs is not None else None
+    if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
+        return None, math.nan
+    by = dict(zip(runs.respondents, study.noise, strict=True))
+    return np.array([by.get(name, np.nan) for name in case.respondents]), study.mdc95
 
 
-def _seed_noise(one: Case, retests: Case | None) -> tuple[Array | None, float]:
-    if retests is None:
-        return None, float("nan")
-    found = retest_of(retests)
-    if found.rho.status not in ("ok", "not_informative"):
-        return None, float("nan")
-    by = dict(zip(retests.respondents, found.noise, strict=True))
-    return np.array([by.get(name, np.nan) for name in one.respondents]), found.mdc95
+def _margin(case: Case) -> Coefficient:
+    return equivalence_margin(case.scores[0], case.once(_seed_noise)[1])
 
 
-def _heterogeneity(one: Case) -> Estimate:
-    n = len(one.respondents)
-    if one.additive:
-        found = shift_heterogeneity(one.item_scores[0], one.item_scores[1], one.clusters)
-    else:
-        count = one.without.shape[2]
-        moved = one.without[0] - one.without[1]
-        spread = (
-            (count - 1) / count * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-            if count > 1
-            else moved.sum(axis=1)
-        )
-        found = shift_heterogeneity_of_scores(one.scores[0] - one.scores[1], spread)
-    if found.test.status != "ok":
-        return one.estimate("form_heterogeneity", Coefficient.absent(found.test.status, found.test.reason, n))
-    by = dict(zip(one.respondents, numbers(np.asarray(found.shifts)), strict=False))
-    detail: dict[str, Any] = {"p": number(found.test.p), "i2": number(found.i2), "by_respondent": by}
-    return one.estimate("form_heterogeneity", Coefficient(found.deviation, n=n), **detail)
+def _equivalence(case: Case) -> Result:
+    margin = case.once(_margin).value
+    study = equivalence(case.scores[0], case.scores[1], margin)
+    return result(known(study.p, study), margin=number(margin), shift=number(study.shift.value))
 
 
-def _correlation(one: Case, noise: Array | None, seed: int) -> Estimate:
-    n = len(one.respondents)
-    if noise is None:
-        reason = "the first form was put once: without a second run the seeds' noise is not known"
-        return one.estimate("form_correlation", Coefficient.absent("not_applicable", reason, n))
-    # the second form was usually put once; its noise is taken to be that of the first, and the detail says so
-    found = form_reliability(one.scores[0], one.scores[1], noise, noise, stream(seed, "form_correlation"))
-    detail: dict[str, Any] = {
-        "observed": number(found.observed.value),
-        "attenuation": number(found.attenuation),
-        "noise_of": "the first form",
-    }
-    return one.estimate("form_correlation", found.true, **detail)
-
-
-def _elasticity(one: Case) -> Estimate:
-    words = np.stack([mean_words(matrix) for matrix in one.matrices], axis=1)
-    found = length_elasticity(one.scores.T, words)
-    return one.estimate("length_elasticity", found.elasticity, correlation=number(found.correlation.value))
-
-
-def said_yes(matrix: ScoreMatrix) -> Array:
-    """(respondents, items): 1 for yes, 0 for no, NaN for neither."""
-    counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
-    said = sum(counts.values())
-    return np.where(said > 0, counts["tp"] + counts["fp"], np.nan)
-
-
-def _answers_yes(one: Case) -> Iterable[Estimate]:
-    """Acquiescence, coherence and signal detection; for yes/no questions whose truth the other form inverts."""
-    if not all("tp" in matrix.tallies for matrix in one.matrices):
-        return
-    ratios = [yes_ratio(matrix) for matrix in one.matrices]
-    by = {name: [number(a), number(b)] for name, a, b in zip(one.respondents, *ratios, strict=True)}
-    yield one.estimate("yes_ratio_shift", mean_shift(*ratios), by_respondent=by)
-    detections = [signals(matrix) for matrix in one.matrices]
-    yield _signal_shift(one, "d_prime_shift", [[s.d_prime.value for s in row] for row in detections])
-    yield _signal_shift(one, "criterion_shift", [[s.criterion.value for s in row] for row in detections])
-    flipped = one.mask & np.array([a.target != b.target for a, b in zip(one.first.items, one.other.items, strict=True)])
-    if not flipped.any():
-        return
-    first, other = (said_yes(matrix)[:, flipped] for matrix in one.matrices)
-    clusters = one.first.clusters[flipped]
-    bias = acquiescence(first, other, clusters)
-    tendencies = [one_by.value for one_by in bias.respondents]
-    yield one.estimate("acquiescence", bias.mean, by_respondent=_by(one, tendencies), deviation=number(bias.deviation))
-    pairs = pair_coherence(first, other, clusters)
-    coherent = {
-        name: {"coherent": number(c.value), "chance": number(chance)}
-        for name, c, chance in zip(one.respondents, pairs.coherent, pairs.chance, strict=False)
-    }
-    yield one.estimate("coherence", pairs.mean, by_respondent=coherent)
-    balanced = balanced_score(*one.scores)
-    low = [s.balanced_accuracy.value for s in detections[1]]
-    against = [name for name, value in zip(one.respondents, low, strict=True) if np.isfinite(value) and value < 0.5]
-    flags = ("NON_PARALLEL",) if against else ()
-    yield one.estimate(
-        "balanced_score",
-        balanced.reliability,
-        flags=flags,
-        by_respondent=_by(one, balanced.scores),
-        below_chance=against,
+def _moves(case: Case) -> ShiftHeterogeneity:
+    if case.additive:
+        return shift_heterogeneity(case.item_scores[0], case.item_scores[1], case.clusters)
+    count = case.without.shape[2]
+    moved = case.without[0] - case.without[1]
+    spread = (
+        (count - 1) / count * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        if count > 1
+        else moved.sum(axis=1)
     )
+    return shift_heterogeneity_of_scores(case.scores[0] - case.scores[1], spread)
 
 
-def _by(one: Case, values: Any) -> dict[str, float | None]:
-    return dict(zip(one.respondents, [number(float(v)) for v in values], strict=False))
+def _test_of_moves(case: Case) -> Study:
+    return case.once(_moves).test
 
 
-def signals(matrix: ScoreMatrix) -> list[SignalDetection]:
+def _heterogeneity(case: Case) -> Result:
+    study = case.once(_moves)
+    by = case.by_respondent(np.asarray(study.shifts))
+    return result(study.deviation, p=number(study.test.p), i2=number(study.i2), by_respondent=by)
+
+
+def _correlation(case: Case) -> Result:
+    noise = cast("Array", case.once(_seed_noise)[0])  # one of its needs
+    # the second form was usually put once; its noise is taken to be that of the first, and the detail says so
+    study = form_reliability(case.scores[0], case.scores[1], noise, noise, stream(case.seed, "form_correlation"))
+    observed, attenuation = number(study.observed.value), number(study.attenuation)
+    return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
+
+
+def _elasticity(case: Case) -> Result:
+    words = np.stack([mean_words(matrix) for matrix in case.matrices], axis=1)
+    study = length_elasticity(case.scores.T, words)
+    return result(study.elasticity, correlation=number(study.correlation.value))
+
+
+def _yes_ratio_shift(case: Case) -> Result:
+    """The mean shift of each respondent's share of answers yes."""
+    ratios = [yes_ratio(matrix) for matrix in case.matrices]
+    return result(mean_shift(*ratios), by_respondent=case.by_respondent(*ratios))
+
+
+def _detections(case: Case) -> list[list[SignalDetection]]:
+    return [_signals(matrix) for matrix in case.matrices]
+
+
+def _signals(matrix: ScoreMatrix) -> list[SignalDetection]:
     """Signal detection of every respondent."""
     zero = np.zeros(len(matrix.respondents))
     counts = [matrix.tallies[key].sum(axis=1) if key in matrix.tallies else zero for key in _COUNTS]
     return [signal_detection(*map(float, row)) for row in zip(*counts, strict=True)]
 
 
-def _signal_shift(one: Case, name: str, values: list[list[float]]) -> Estimate:
-    a, b = (np.array(row, dtype=np.float64) for row in values)
-    by = {who: [number(x), number(y)] for who, x, y in zip(one.respondents, a, b, strict=True)}
-    return one.estimate(name, mean_shift(a, b), by_respondent=by)
+def _d_prime_shift(case: Case) -> Result:
+    """The mean shift of each respondent's d'."""
+    return _shift_of(case, [[each.d_prime.value for each in row] for row in case.once(_detections)])
 
 
-def _positions(one: Case) -> Iterable[Estimate]:
-    """Which slots were chosen, in multiple choice."""
-    slots = sorted(key for key in one.first.tallies if key.startswith("slot_"))
-    if not slots:
-        return
-    truth = np.array([f"slot_{item.target}" for item in one.first.items])
+def _criterion_shift(case: Case) -> Result:
+    """The mean shift of each respondent's c."""
+    return _shift_of(case, [[each.criterion.value for each in row] for row in case.once(_detections)])
+
+
+def _shift_of(case: Case, values: list[list[float]]) -> Result:
+    first, other = (np.array(row, dtype=np.float64) for row in values)
+    return result(mean_shift(first, other), by_respondent=case.by_respondent(first, other))
+
+
+def _flipped(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """(items,): the items whose truth the other form inverts."""
+    pairs = zip(case.first.items, case.other.items, strict=True)
+    return np.asarray(case.mask & np.array([a.target != b.target for a, b in pairs]))
+
+
+def _said_yes(case: Case) -> tuple[Array, Array, Array]:
+    """Of the items whose truth is inverted: 1 for yes, 0 for no, NaN for neither, in both forms; the items' clusters."""
+    flipped = case.once(_flipped)
+    rows = []
+    for matrix in case.matrices:
+        counts = {key: matrix.tallies.get(key, np.zeros(matrix.values.shape)) for key in _COUNTS}
+        said = sum(counts.values())
+        rows.append(np.where(said > 0, counts["tp"] + counts["fp"], np.nan)[:, flipped])
+    return rows[0], rows[1], case.first.clusters[flipped]
+
+
+def _acquiescence(case: Case) -> Result:
+    study = acquiescence(*case.once(_said_yes))
+    by = case.by_respondent([each.value for each in study.respondents])
+    return result(study.mean, by_respondent=by, deviation=number(study.deviation))
+
+
+def _coherence(case: Case) -> Result:
+    study = pair_coherence(*case.once(_said_yes))
+    by = {
+        name: {"coherent": number(coherent.value), "chance": number(chance)}
+        for name, coherent, chance in zip(case.respondents, study.coherent, study.chance, strict=False)
+    }
+    return result(study.mean, by_respondent=by)
+
+
+def _balanced_score(case: Case) -> Result:
+    study = balanced_score(*case.scores)
+    accuracies = [each.balanced_accuracy.value for each in case.once(_detections)[1]]
+    below = [name for name, v in zip(case.respondents, accuracies, strict=True) if np.isfinite(v) and v < 0.5]
+    flags = ("NON_PARALLEL",) if below else ()
+    return result(study.reliability, flags=flags, by_respondent=case.by_respondent(study.scores), below_chance=below)
+
+
+def _slots(case: Case) -> list[str]:
+    return [] if "tp" in case.first.tallies else sorted(key for key in case.first.tallies if key.startswith("slot_"))
+
+
+def _position_bias(case: Case) -> Result:
+    """The mean of the respondents' own values."""
+    slots, tallies = _slots(case), case.first.tallies
+    truth = np.array([f"slot_{item.target}" for item in case.first.items])
     expected = np.array([(truth == slot).mean() for slot in slots])
     if (expected <= 0).any():
         expected = np.full(len(slots), 1 / len(slots))
-    found = [
-        position_bias(np.array([one.first.tallies[slot][m].sum() for slot in slots]), expected)
-        for m in range(len(one.respondents))
-    ]
-    values = [one_found.cramer_v for one_found in found]
-    known = [v for v in values if np.isfinite(v)]
-    reason = found[0].test.reason if found else "nobody answered"
-    n = len(one.respondents)
-    value = Coefficient(float(np.mean(known)), n=n) if known else Coefficient.absent("insufficient", reason, n)
+    chosen = (np.array([tallies[slot][m].sum() for slot in slots]) for m in range(len(case.respondents)))
+    studies = [position_bias(counts, expected) for counts in chosen]
+    values = [study.cramer_v for study in studies if np.isfinite(study.cramer_v)]
+    reason = studies[0].test.reason if studies else "nobody answered"
     by = {
-        name: {
-            "v": number(f.cramer_v),
-            "p": number(f.test.p),
-            "shares": dict(zip(slots, map(number, f.shares), strict=False)),
-        }
-        for name, f in zip(one.respondents, found, strict=True)
-    }
-    yield one.estimate("position_bias", value, by_respondent=by)
+        name: {"v": number(study.cramer_v), "p": number(study.test.p),
+               "shares": dict(zip(slots, map(number, study.shares), strict=False))}
+        for name, study in zip(case.respondents, studies, strict=True)
+    }  # fmt: skip
+    value = Coefficient(float(np.mean(values))) if values else Coefficient.absent("insufficient", reason)
+    return result(value, by_respondent=by)
+
+
+_FAMILY = (PARALLEL_FORMS,)
+_YES_NO = (PAIR, need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)))
+_INVERTED = (
+    *_YES_NO,
+    need("questions whose truth the other form inverts", lambda case: bool(case.once(_flipped).any())),
+)
+_NOISE_KNOWN = need(
+    "two runs of the first form", lambda case: case.once(_seed_noise)[0] is not None,
+    "the first form was put once: without a second run the seeds' noise is not known",
+)  # fmt: skip
+
+indicators = (
+    Indicator(
+        name="equivalence", family=_FAMILY, compute=_equivalence, explains=(equivalence, equivalence_margin), better="lower",
+        meaning="P-value of two one-sided tests that the means of the two forms differ by less than the margin.",
+        needs=(PAIR, study_of("a margin for the difference", _margin)),
+    ),
+    Indicator(
+        name="form_heterogeneity", family=_FAMILY, compute=_heterogeneity, better="lower",
+        meaning="Standard deviation over respondents of the form's effect, beyond the items' noise.",
+        needs=(PAIR, study_of("respondents for a test of heterogeneity", _test_of_moves)),
+        explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
+    ),
+    Indicator(
+        name="form_correlation", family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
+        meaning="Correlation of the two forms' scores without the noise of the seeds.",
+    ),
+    Indicator(
+        name="length_elasticity", family=_FAMILY, needs=(PAIR,), compute=_elasticity, explains=(length_elasticity,), better="neither",
+        meaning="Change of the score in percent per percent of length, within respondents.",
+    ),
+    Indicator(
+        name="yes_ratio_shift", title="yes-ratio shift", family=_FAMILY, needs=_YES_NO, compute=_yes_ratio_shift, better="neither",
+        meaning="Mean difference of the share of answers yes, other minus first.", explains=(mean_shift,), headline=_FAMILY,
+    ),
+    Indicator(
+        name="d_prime_shift", title="d' shift", family=_FAMILY, needs=_YES_NO, compute=_d_prime_shift, better="neither",
+        meaning="Mean difference of sensitivity d', other minus first.", explains=(mean_shift, signal_detection),
+    ),
+    Indicator(
+        name="criterion_shift", family=_FAMILY, needs=_YES_NO, compute=_criterion_shift, better="neither",
+        meaning="Mean difference of the response criterion c (positive: tends to no), other minus first.",
+        explains=(mean_shift, signal_detection),
+    ),
+    Indicator(
+        name="acquiescence", family=_FAMILY, needs=_INVERTED, compute=_acquiescence, explains=(acquiescence,), better="neither",
+        meaning="Mean tendency to say yes, whatever is asked: the two forms' truths are opposite.", headline=_FAMILY,
+    ),
+    Indicator(
+        name="coherence", family=_FAMILY, needs=_INVERTED, compute=_coherence, explains=(pair_coherence,),
+        meaning="Share of item pairs answered coherently: yes to exactly one of a question and its negation.",
+    ),
+    Indicator(
+        name="balanced_score", family=_FAMILY, needs=_INVERTED, compute=_balanced_score, explains=(balanced_score,),
+        meaning="Reliability of the mean of both forms, in which a tendency to say yes cancels.",
+    ),
+    Indicator(
+        name="position_bias", family=_FAMILY, compute=_position_bias, explains=(position_bias,), better="lower",
+        meaning="Cramer's V of the slots chosen in multiple choice, mean over respondents.",
+        needs=(PAIR, need("multiple-choice questions", lambda case: bool(_slots(case)))),
+    ),
+)  # fmt: skip

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
-from hqm.indicators.case import Case, number, unit_scores
+from hqm.indicators.cases import Case, number, unit_scores
+from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENCY
+from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
 from hqm.psychometrics import (
     Coefficient,
+    CriterionValidity,
+    JudgeErrors,
     criterion_validity,
     flip_rate,
     gwet_ac1,
@@ -22,202 +27,265 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate
 
 _LABELLED = 0.9
 """The reliability of people's scores that `labels_needed` is about."""
 
 
-def between_judgements(one: Case, runs: Case | None) -> Iterable[Estimate]:
-    """Agreement of two judgements of the same answers, and the judge's share of the noise between runs."""
-    n = len(one.respondents)
-    scores = one.item_scores
-    flat = scores.reshape(len(scores), -1)
-    known = flat[np.isfinite(flat)]
-    binary = bool(len(known)) and bool(np.isin(known, (0, 1)).all())
-    yield one.estimate("krippendorff_alpha", krippendorff_alpha(flat, "nominal" if binary else "interval"))
-    only = Coefficient.absent("not_applicable", "the verdicts are no yes or no", n)
-    yield one.estimate("gwet_ac1", gwet_ac1(flat) if binary else only)
-    yield one.estimate("flip_rate", flip_rate(flat, np.tile(one.clusters, n)) if binary else only)
-    if one.family == "judge_consistency":
-        yield _share(one, runs)
+def _verdicts(case: Case) -> Array:
+    """(judgements, respondents x items): the item scores of each judgement."""
+    return case.item_scores.reshape(len(case.item_scores), -1)
 
 
-def _share(one: Case, runs: Case | None) -> Estimate:
-    n = len(one.respondents)
-    if runs is None:
-        reason = "the answers were given once: without a second run the answers' own noise is not known"
-        return one.estimate("judge_share", Coefficient.absent("not_applicable", reason, n))
-    if not one.additive or runs.respondents != one.respondents or runs.n_items != one.n_items:
-        reason = "the judged and the repeated administrations do not have the same respondents and items under a mean"
-        return one.estimate("judge_share", Coefficient.absent("not_applicable", reason, n))
-    found = judge_share(one.item_scores, runs.item_scores, one.clusters)
+def _binary(values: Array) -> bool:
+    return bool(np.isin(values[np.isfinite(values)], (0, 1)).all())
+
+
+def _yes_or_no(case: Case) -> bool:
+    verdicts = case.once(_verdicts)
+    return bool(np.isfinite(verdicts).any()) and _binary(verdicts)
+
+
+def _krippendorff_alpha(case: Case) -> Coefficient:
+    return krippendorff_alpha(case.once(_verdicts), "nominal" if _yes_or_no(case) else "interval")
+
+
+def _flip_rate(case: Case) -> Coefficient:
+    return flip_rate(case.once(_verdicts), np.tile(case.clusters, len(case.respondents)))
+
+
+def _crossed(case: Case) -> bool:
+    runs = case.repeats
+    return runs is not None and case.additive and (runs.respondents, runs.n_items) == (case.respondents, case.n_items)
+
+
+def _judge_share(case: Case) -> Result:
+    repeats = cast("Case", case.repeats)  # one of its needs
+    study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
     by = {
         name: {"judge": number(float(j)), "answers": number(float(r)), "total": number(float(t))}
-        for name, j, r, t in zip(one.respondents, found.judge, found.response, found.total, strict=True)
+        for name, j, r, t in zip(case.respondents, study.judge, study.response, study.total, strict=True)
     }
-    return one.estimate("judge_share", found.share, by_respondent=by)
+    return result(study.share, by_respondent=by)
 
 
-def criterion(one: Case, families: Sequence[str], seed: int = 0) -> Iterable[Estimate]:
-    """What people's labels say of the scores, beyond the raw correlation."""
-    n = len(one.respondents)
-    automatic, human = beside_people(one)
-    names = (
-        "disattenuated", "ceiling", "labels_needed", "sensitivity", "specificity", "kappa", "judge_functioning",
-        "prediction_powered", "rogan_gladen",
-    )  # fmt: skip
-    if not one.additive or one.metric.group:
-        reason = f"{one.metric.name} is no mean of item scores"
-        yield from (one.estimate(name, Coefficient.absent("not_applicable", reason, n)) for name in names)
-        return
-    found = criterion_validity(
-        automatic, human, stream(seed, "criterion"), families=list(families), n_eff=one.n_effective
-    )
-    flags = tuple(flag for flag in found.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED"))
-    reliabilities: dict[str, Any] = {
-        "reliability": number(found.reliability_automatic),
-        "reliability_of_people": number(found.reliability_human),
-    }
-    yield one.estimate(
-        "disattenuated",
-        found.disattenuated,
-        flags=flags,
-        raw_full=number(found.full.value),
-        raw_same=number(found.same.value),
-        **reliabilities,
-    )
-    known = found.disattenuated.status == "ok" or np.isfinite(found.ceiling)
-    ceiling = (
-        Coefficient(found.ceiling, n=n)
-        if known and np.isfinite(found.ceiling)
-        else Coefficient.absent(
-            found.disattenuated.status if found.disattenuated.status != "ok" else "degenerate",
-            found.disattenuated.reason or "undefined",
-            n,
-        )
-    )
-    yield one.estimate("ceiling", ceiling, **reliabilities)
-    needed = labels_needed(_LABELLED, found.residual_human, found.true_human)
-    yield one.estimate(
-        "labels_needed",
-        Coefficient(needed, n=n) if np.isfinite(needed) else Coefficient.absent("degenerate", "people's scores show no variance beyond sampling", n),
-        target=_LABELLED, labels=found.n_labelled,
-    )  # fmt: skip
-    yield from _errors(one, automatic, human)
-
-
-def people_agree(one: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> Estimate:
-    """How far the people who labelled agree with each other: a bound on what any score can reach against them."""
-    n = len(one.respondents)
-    if len(raters) < 2:
-        reason = "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two"
-        return one.estimate("human_agreement", Coefficient.absent("insufficient", reason, n))
-    answers = sorted({key for labels in raters.values() for key in labels})
-    table = np.array([[labels.get(key, np.nan) for key in answers] for labels in raters.values()])
-    known = table[np.isfinite(table)]
-    binary = bool(np.isin(known, (0, 1)).all())
-    alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
-    ac1 = gwet_ac1(table) if binary else None
-    bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
-    return one.estimate(
-        "human_agreement",
-        alpha,
-        raters=len(raters),
-        answers=len(answers),
-        gwet_ac1=number(ac1.value) if ac1 else None,
-        bound=bound,
-    )
-
-
-def beside_people(one: Case) -> tuple[Array, Array]:
+def _beside_people(case: Case) -> tuple[Array, Array]:
     """(respondents, items) twice: the benchmark's item scores on all items, and people's labels, NaN where there are none."""
-    whole = one.whole if one.whole is not None else one.first
-    mask = whole.mask(one.metric)
-    automatic = unit_scores(whole.units(one.metric), one.metric)
+    whole = case.whole if case.whole is not None else case.first
+    mask = whole.mask(case.metric)
+    automatic = unit_scores(whole.units(case.metric), case.metric)
     place = {item.id: i for i, item in enumerate(whole.items)}
     human = np.full(whole.values.shape, np.nan)
-    labels = one.other.values
-    columns = [place[item.id] for item in one.other.items]
-    human[:, columns] = 1 - labels if one.turned else labels
+    labels = case.other.values
+    columns = [place[item.id] for item in case.other.items]
+    human[:, columns] = 1 - labels if case.turned else labels
     return automatic, human[:, mask]
 
 
-def _errors(one: Case, automatic: Array, human: Array) -> Iterable[Estimate]:
-    """Sensitivity, specificity, their homogeneity, and the scores that people's labels correct."""
-    n = len(one.respondents)
-    both = np.isfinite(automatic) & np.isfinite(human)
-    binary = (
-        bool(both.any()) and bool(np.isin(automatic[both], (0, 1)).all()) and bool(np.isin(human[both], (0, 1)).all())
-    )
-    if not binary:
-        absent = Coefficient.absent("not_applicable", "scores or labels are not 0 or 1", n)
-        for name in ("sensitivity", "specificity", "kappa", "judge_functioning", "rogan_gladen"):
-            yield one.estimate(name, absent)
-    else:
-        errors = judge_errors(automatic, human)
-        if errors.status != "ok":
-            absent = Coefficient.absent(errors.status, errors.reason, n)
-            for name in ("sensitivity", "specificity", "kappa", "judge_functioning", "rogan_gladen"):
-                yield one.estimate(name, absent)
-        else:
-            yield one.estimate("sensitivity", errors.sensitivity, range=number(errors.range_sensitivity))
-            yield one.estimate("specificity", errors.specificity, range=number(errors.range_specificity))
-            pooled = errors.pooled
-            yield one.estimate(
-                "kappa", _known(pooled.kappa, n), agreement=number(pooled.agreement), ac1=number(pooled.ac1),
-                positive=number(pooled.positive), negative=number(pooled.negative), answers=pooled.n,
-            )  # fmt: skip
-            tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
-            yield one.estimate(
-                "judge_functioning", _known(min(1.0, len(tests) * min(tests)) if tests else np.nan, n),
-                p_sensitivity=number(errors.p_sensitivity), p_specificity=number(errors.p_specificity),
-                homogeneous=errors.homogeneous,
-            )  # fmt: skip
-            yield _rogan_gladen(one, rogan_gladen_scores(automatic, human, errors))
-    yield _prediction_powered(one, automatic, human)
-
-
-def _known(value: float, n: int) -> Coefficient:
-    return (
-        Coefficient(value, n=n)
-        if np.isfinite(value)
-        else Coefficient.absent("degenerate", "one category stands alone", n)
+def _validity(case: Case) -> CriterionValidity:
+    families = list(case.families)
+    return criterion_validity(
+        *case.once(_beside_people), stream(case.seed, "criterion"), families=families, n_eff=case.n_effective
     )
 
 
-def _rogan_gladen(one: Case, scores: Sequence[Coefficient]) -> Estimate:
-    n = len(one.respondents)
-    known = [found.value for found in scores if found.status == "ok"]
-    if not known:
-        first = scores[0] if scores else Coefficient.absent("insufficient", "nobody was judged", n)
-        return one.estimate("rogan_gladen", Coefficient.absent(first.status, first.reason, n))
-    return one.estimate("rogan_gladen", Coefficient(float(np.mean(known)), n=n), by_respondent=_by(one, scores))
-
-
-def _by(one: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, float | None]]:
+def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
     return {
-        name: {"score": number(found.value), **_span(found)}
-        for name, found in zip(one.respondents, scores, strict=True)
+        "reliability": number(study.reliability_automatic),
+        "reliability_of_people": number(study.reliability_human),
     }
 
 
-def _span(found: Coefficient) -> dict[str, float | None]:
-    # one respondent's interval is over items; `low` and `high` are only filled where a function has no other place
-    low, high = (found.fixed.low, found.fixed.high) if found.fixed is not None else (found.low, found.high)
-    return {"low": number(low), "high": number(high)}
+def _disattenuated(case: Case) -> Result:
+    study = case.once(_validity)
+    flags = tuple(flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED"))
+    full, same = number(study.full.value), number(study.same.value)
+    return result(study.disattenuated, flags=flags, raw_full=full, raw_same=same, **_reliabilities(study))
 
 
-def _prediction_powered(one: Case, automatic: Array, human: Array) -> Estimate:
-    n = len(one.respondents)
-    whole = one.whole if one.whole is not None else one.first
-    found = ppi_scores(automatic, human, whole.units(one.metric).clusters)
-    known = [score.value for score in found.scores if score.status == "ok"]
-    if not known:
-        first = found.scores[0] if found.scores else Coefficient.absent("insufficient", "nobody was judged", n)
-        return one.estimate("prediction_powered", Coefficient.absent(first.status, first.reason, n))
-    changes = [{"respondent": one.respondents[i], "before": a, "after": b} for i, a, b in found.rank_changes]
-    return one.estimate(
-        "prediction_powered", Coefficient(float(np.mean(known)), n=n), by_respondent=_by(one, found.scores),
-        labels=list(found.labels), rank_changes=changes,
+def _ceiling(case: Case) -> Result:
+    study = case.once(_validity)
+    # the ceiling may exist where the corrected correlation does not
+    source = None if np.isfinite(study.ceiling) else study.disattenuated
+    return result(known(study.ceiling, source, "undefined"), **_reliabilities(study))
+
+
+def _labels_needed(case: Case) -> Result:
+    study = case.once(_validity)
+    needed = labels_needed(_LABELLED, study.residual_human, study.true_human)
+    value = known(needed, missing="people's scores show no variance beyond sampling")
+    return result(value, target=_LABELLED, labels=study.n_labelled)
+
+
+def _is_mean(case: Case) -> bool:
+    return MEAN_OF_ITEMS.lacking(case) is None
+
+
+def _right_or_wrong(case: Case) -> bool:
+    automatic, human = case.once(_beside_people)
+    both = np.isfinite(automatic) & np.isfinite(human)
+    return bool(both.any()) and _binary(automatic[both]) and _binary(human[both])
+
+
+def _errors(case: Case) -> JudgeErrors:
+    return judge_errors(*case.once(_beside_people))
+
+
+def _kappa(case: Case) -> Result:
+    pooled = case.once(_errors).pooled
+    return result(
+        known(pooled.kappa, missing=_ONE_CATEGORY), agreement=number(pooled.agreement), ac1=number(pooled.ac1),
+        positive=number(pooled.positive), negative=number(pooled.negative), answers=pooled.n,
     )  # fmt: skip
+
+
+def _judge_functioning(case: Case) -> Result:
+    """Of the two tests of `judge_errors`, whether the judge errs alike on every respondent's answers."""
+    errors = case.once(_errors)
+    tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
+    return result(
+        known(min(1.0, len(tests) * min(tests)) if tests else np.nan, missing=_ONE_CATEGORY),
+        p_sensitivity=number(errors.p_sensitivity), p_specificity=number(errors.p_specificity), homogeneous=errors.homogeneous,
+    )  # fmt: skip
+
+
+def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
+    values = [score.value for score in scores if score.status == "ok"]
+    if values:
+        return Coefficient(float(np.mean(values)))
+    first = scores[0] if scores else Coefficient.absent("insufficient", "nobody was judged")
+    return Coefficient.absent(first.status, first.reason)
+
+
+def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, float | None]]:
+    """Respondent -> its score with its interval, which is over items; `low` and `high` stand in where there is no other."""
+    rows = {}
+    for name, score in zip(case.respondents, scores, strict=True):
+        low, high = (score.fixed.low, score.fixed.high) if score.fixed is not None else (score.low, score.high)
+        rows[name] = {"score": number(score.value), "low": number(low), "high": number(high)}
+    return rows
+
+
+def _rogan_gladen(case: Case) -> Result:
+    """The mean of the respondents' corrected scores."""
+    scores = rogan_gladen_scores(*case.once(_beside_people), case.once(_errors))
+    mean = _mean_of(scores)
+    return result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
+
+
+def _prediction_powered(case: Case) -> Result:
+    """The mean of the respondents' corrected scores."""
+    whole = case.whole if case.whole is not None else case.first
+    study = ppi_scores(*case.once(_beside_people), whole.units(case.metric).clusters)
+    mean = _mean_of(study.scores)
+    if mean.status != "ok":
+        return Result(mean)
+    changes = [{"respondent": case.respondents[i], "before": a, "after": b} for i, a, b in study.rank_changes]
+    return result(mean, by_respondent=_of_each(case, study.scores), labels=list(study.labels), rank_changes=changes)
+
+
+def _human_agreement(case: Case) -> Result:
+    raters = case.raters or {}
+    answers = sorted({key for labels in raters.values() for key in labels})
+    table = np.array([[labels.get(key, np.nan) for key in answers] for labels in raters.values()])
+    binary = _binary(table)
+    alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
+    bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
+    ac1 = number(gwet_ac1(table).value) if binary else None
+    return result(alpha, raters=len(raters), answers=len(answers), gwet_ac1=ac1, bound=bound)
+
+
+_ONE_CATEGORY = "one category stands alone"
+_JUDGES = (JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
+_YES_OR_NO = (PAIR, need("verdicts that say yes or no", _yes_or_no, "the verdicts are no yes or no"))
+_FAMILY = (CRITERION,)
+_LABELS = (PAIR, MEAN_OF_ITEMS)
+_ERRORS = (
+    *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
+    study_of("labels of answers both right and wrong", _errors),
+)  # fmt: skip
+_REPEATS = need(
+    "two runs of the answers", lambda case: case.repeats is not None,
+    "the answers were given once: without a second run the answers' own noise is not known",
+)  # fmt: skip
+_CROSSED = need(
+    "the same respondents and items judged and repeated", _crossed,
+    "the judged and the repeated administrations do not have the same respondents and items under a mean",
+)  # fmt: skip
+_RATERS = (
+    need("labels of which it is known who gave them", lambda case: case.raters is not None),
+    need(
+        "two people who labelled", lambda case: len(case.raters or ()) >= 2,
+        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two", "insufficient",
+    ),
+)  # fmt: skip
+
+_PREDICTION_POWERED = Indicator(
+    name="prediction_powered", title="corrected by people (prediction-powered)", family=_FAMILY, needs=_LABELS,
+    meaning="Mean score corrected by people's labels (PPI++), respondent by respondent in the detail.",
+    compute=_prediction_powered, explains=(ppi_scores,),
+)  # fmt: skip
+
+indicators = (
+    Indicator(
+        name="krippendorff_alpha", title="Krippendorff's alpha", family=_JUDGES, needs=(PAIR,), compute=_krippendorff_alpha,
+        meaning="Krippendorff's alpha of the judgements of the same answers.", explains=(krippendorff_alpha,), headline=_JUDGES,
+    ),
+    Indicator(
+        name="gwet_ac1", title="Gwet's AC1", family=_JUDGES, needs=_YES_OR_NO, explains=(gwet_ac1,),
+        meaning="Gwet's AC1: chance-corrected agreement that does not collapse when one category is rare.",
+        compute=lambda case: gwet_ac1(case.once(_verdicts)),
+    ),
+    Indicator(
+        name="flip_rate", family=_JUDGES, needs=_YES_OR_NO, compute=_flip_rate, explains=(flip_rate,), better="lower",
+        meaning="Share of answers whose verdict changes when the judge is asked again.",
+    ),
+    Indicator(
+        name="judge_share", family=(JUDGE_CONSISTENCY,), needs=(PAIR, _REPEATS, _CROSSED), compute=_judge_share, better="lower",
+        meaning="Share of the run-to-run variance that the judge makes, not the answers.", explains=(judge_share,),
+        headline=(JUDGE_CONSISTENCY,),
+    ),
+    Indicator(
+        name="disattenuated", family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
+        meaning="Correlation with people, freed of the sampling noise of both sides.", headline=_FAMILY,
+    ),
+    Indicator(
+        name="ceiling", family=_FAMILY, needs=_LABELS, compute=_ceiling, explains=(criterion_validity,),
+        meaning="The largest correlation with people that the two sides' noise allows.",
+    ),
+    Indicator(
+        name="labels_needed", title="labels a respondent for .90", family=_FAMILY, needs=_LABELS, compute=_labels_needed,
+        meaning="Labels a respondent that people's scores need for a reliability of .90.", explains=(labels_needed,),
+        better="lower", digits=0,
+    ),
+    Indicator(
+        name="sensitivity", family=_FAMILY, needs=_ERRORS, explains=(judge_errors,),
+        meaning="Of the answers that people found faithful, the share that the benchmark scores as right.",
+        compute=lambda case: result(case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)),
+    ),
+    Indicator(
+        name="specificity", family=_FAMILY, needs=_ERRORS, explains=(judge_errors,),
+        meaning="Of the answers that people found hallucinated, the share that the benchmark scores as wrong.",
+        compute=lambda case: result(case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)),
+    ),
+    Indicator(
+        name="kappa", title="Cohen's kappa", family=_FAMILY, needs=_ERRORS, compute=_kappa, explains=(judge_errors,),
+        meaning="Cohen's kappa between the benchmark's verdicts and people's labels.", headline=_FAMILY,
+    ),
+    Indicator(
+        name="judge_functioning", family=_FAMILY, needs=_ERRORS, compute=_judge_functioning, explains=(judge_errors,),
+        meaning="P-value of the test that sensitivity and specificity are the same for all respondents.", better="neither",
+    ),
+    # of a ratio, audits have this reason before the next one's
+    replace(_PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)),
+    Indicator(
+        name="rogan_gladen", title="corrected for the scorer's errors", family=_FAMILY, needs=_ERRORS, compute=_rogan_gladen,
+        meaning="Mean score corrected by pooled sensitivity and specificity; only where these are alike for all respondents.",
+        explains=(rogan_gladen_scores,),
+    ),
+    replace(_PREDICTION_POWERED, needs=(PAIR, need("a metric that is a mean of item scores", _is_mean))),
+    Indicator(
+        name="human_agreement", family=_FAMILY, needs=_RATERS, compute=_human_agreement, explains=(krippendorff_alpha, gwet_ac1),
+        meaning="Krippendorff's alpha of the people who labelled; its root bounds what any score can reach against them.",
+    ),
+)  # fmt: skip

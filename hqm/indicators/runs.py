@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from hqm.indicators.case import Case, informative, number, numbers
+from hqm.indicators.agreement import ICC_A1
+from hqm.indicators.cases import Case, number, numbers
+from hqm.indicators.families import TEST_RETEST
+from hqm.indicators.value import RUNS, Indicator, Lack, Need, Result, known, need, result, study_of
 from hqm.psychometrics import (
     Coefficient,
     GeneralizedRetest,
-    bias_test,
+    RankStability,
     icc,
     kendall_w,
     noise_floor,
@@ -21,115 +23,184 @@ from hqm.psychometrics import (
     standardized_reliability,
 )
 from hqm.psychometrics.weights import stream
-from hqm.types import Estimate
 
 LENGTH = 1000
 """The common length that reliabilities are brought to, in items."""
 
 
-def retest_of(one: Case) -> GeneralizedRetest:
+def retest_of(case: Case) -> GeneralizedRetest:
     """Reliability from the items' noise: of a mean from its items, of a ratio from its scores without each cluster."""
-    if one.additive:
-        return rho_g(one.item_scores, one.clusters, n_effective=one.n_effective)
-    return rho_g_of_scores(one.scores, without=one.without, n_effective=one.n_effective)
+    if case.additive:
+        return rho_g(case.item_scores, case.clusters, n_effective=case.n_effective)
+    return rho_g_of_scores(case.scores, without=case.without, n_effective=case.n_effective)
 
 
-def retest(one: Case, seed: int = 0) -> Iterable[Estimate]:
-    """What all runs together say of test-retest reliability."""
-    found = retest_of(one)
-    drift = found.drift
-    flags = ("DRIFT",) if drift.status == "ok" and drift.p < 0.05 else ()
-    by = dict(zip(one.respondents, numbers(found.sem), strict=True))
-    yield one.estimate(
-        "rho_g", informative(one, found.rho), flags=flags, sem=number(found.sem_run), by_respondent=by,
-        average_of_runs=number(found.rho_average.value), runs=found.runs,
+def _rho(case: Case) -> Coefficient:
+    return case.once(retest_of).rho
+
+
+def _rho_g(case: Case) -> Result:
+    study = case.once(retest_of)
+    return result(
+        study.rho, flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (), sem=number(study.sem_run),
+        by_respondent=_noise_of_each(study, case), average_of_runs=number(study.rho_average.value), runs=study.runs,
     )  # fmt: skip
-    floor = _floor(one)
-    yield one.estimate("noise_floor", floor)
-    yield one.estimate("gain", _gain(one, found.rho, floor))
-    length = standardized_reliability(found.rho, max(len(one.clusters), 1), LENGTH)
-    yield one.estimate("rho_g_1000", informative(one, length), length=LENGTH)
-    yield one.estimate(
-        "drift", _p_value(drift.p, drift.status, drift.reason, drift.n), statistic=number(drift.statistic)
-    )
-    n = len(one.respondents)
-    ok = found.rho.status == "ok"
-    yield one.estimate("sem", _derived(found.sem_run, found.rho, n), by_respondent=by)
-    yield one.estimate("mdc95", _derived(found.mdc95, found.rho, n))
-    yield from _ranks(one, found, ok, seed)
-    if len(one.matrices) > 2:
-        w = kendall_w(one.scores.T, stream(seed, f"{one.family}.kendall_w"))
-        yield one.estimate("kendall_w", informative(one, w.w), mean_spearman=number(w.mean_spearman))
-        every = icc(one.scores.T)
-        yield one.estimate("icc_a1", informative(one, every.a1), runs=len(one.matrices))
 
 
-def _derived(value: float, source: Coefficient, n: int) -> Coefficient:
-    if source.status not in ("ok", "not_informative") or not np.isfinite(value):
-        return Coefficient.absent(
-            source.status if source.status != "ok" else "degenerate", source.reason or "no noise", n
-        )
-    return Coefficient(value, n=n, status=source.status, reason=source.reason)
+def _noise_of_each(study: GeneralizedRetest, case: Case) -> dict[str, float | None]:
+    return dict(zip(case.respondents, numbers(study.sem), strict=True))
 
 
-def _p_value(p: float, status: str, reason: str, n: int) -> Coefficient:
-    return Coefficient(p, n=n) if status == "ok" else Coefficient.absent(status, reason, n)  # type: ignore[arg-type]
+def _floor(case: Case) -> Coefficient:
+    return noise_floor(case.scores[0], len(case.clusters))
 
 
-def _floor(one: Case) -> Coefficient:
-    if not one.metric.share:
-        reason = f"{one.metric.name} is no share of items, so coin flips have no variance to compare with"
-        return Coefficient.absent("not_applicable", reason, len(one.respondents))
-    return noise_floor(one.scores[0], len(one.clusters))
-
-
-def _gain(one: Case, rho: Coefficient, floor: Coefficient) -> Coefficient:
-    n = len(one.respondents)
-    for source in (floor, rho):
+def _no_gain(case: Case) -> Lack | None:
+    for source in (case.once(_floor), _rho(case)):
         if source.status not in ("ok", "not_informative"):
-            return Coefficient.absent(source.status, source.reason, n)
-    if floor.value >= 1:
-        return Coefficient.absent("degenerate", "the noise floor is 1", n)
-    value = (rho.value - floor.value) / (1 - floor.value)
-    return informative(one, Coefficient(value, n=n, flags=("NOISE_FLOOR",) if value <= 0.5 else ()))
+            return Lack(source.status, source.reason)
+    return Lack("degenerate", "the noise floor is 1") if case.once(_floor).value >= 1 else None
 
 
-def _ranks(one: Case, found: GeneralizedRetest, ok: bool, seed: int) -> Iterable[Estimate]:
-    n = len(one.respondents)
-    if not ok:
-        for name in ("same_winner", "top_k", "pair_flip", "expected_tau"):
-            yield one.estimate(name, Coefficient.absent(found.rho.status, found.rho.reason, n))
-        return
-    ranks = rank_stability(
-        found.scores.mean(axis=0), found.noise, stream(seed, f"{one.family}.ranks"), k=(1, 3, 5, 10),
-        higher_is_better=one.metric.better != "lower",
+def _gain(case: Case) -> Coefficient:
+    """`(rho_G - r0) / (1 - r0)`: 0 where the answers repeat no better than coin flips at each respondent's own rate, 1
+    where they are identical. The flag `NOISE_FLOOR` stands at .5 and below.
+    """
+    floor = case.once(_floor).value
+    value = (_rho(case).value - floor) / (1 - floor)
+    return Coefficient(value, flags=("NOISE_FLOOR",) if value <= 0.5 else ())
+
+
+def _at_common_length(case: Case) -> Result:
+    """`rho_g` brought to 1,000 items by the formula of Spearman and Brown."""
+    return result(standardized_reliability(_rho(case), max(len(case.clusters), 1), LENGTH), length=LENGTH)
+
+
+def _drift(case: Case) -> Result:
+    """The P-value of the test for drift that `rho_g` makes."""
+    drift = case.once(retest_of).drift
+    return result(replace(known(drift.p, drift), n=drift.n), statistic=number(drift.statistic))
+
+
+def _sem(case: Case) -> Result:
+    """The square root of the mean noise variance that `rho_g` finds; one value a respondent in the detail."""
+    study = case.once(retest_of)
+    return result(_of_noise(case, study.sem_run), by_respondent=_noise_of_each(study, case))
+
+
+def _mdc95(case: Case) -> Coefficient:
+    """1.96 times the square root of 2 times `sem`."""
+    return _of_noise(case, case.once(retest_of).mdc95)
+
+
+def _of_noise(case: Case, value: float) -> Coefficient:
+    # identical runs have no noise, which is said of the reliability and holds of the noise
+    rho = _rho(case)
+    if rho.status == "not_informative" and math.isfinite(value):
+        return Coefficient(value, status=rho.status, reason=rho.reason)
+    return known(value, rho, "no noise")
+
+
+def _ranks(case: Case) -> RankStability:
+    study = case.once(retest_of)
+    return rank_stability(
+        study.scores.mean(axis=0), study.noise, stream(case.seed, f"{case.family}.ranks"), k=(1, 3, 5, 10),
+        higher_is_better=case.metric.better != "lower",
     )  # fmt: skip
 
-    def told(value: float, **detail: Any) -> tuple[Coefficient, dict[str, Any]]:
-        if ranks.status != "ok" or not np.isfinite(value):
-            return Coefficient.absent(
-                ranks.status if ranks.status != "ok" else "degenerate", ranks.reason or "undefined", n
-            ), {}
-        return Coefficient(value, n=n), detail
 
-    top = {one_k.k: one_k for one_k in ranks.top}
-    three = top.get(3)
+def _of_ranks(value: float, **detail: Any) -> Result:
+    return result(known(value, missing="undefined"), **(detail if math.isfinite(value) else {}))
+
+
+def _top_k(case: Case) -> Result:
+    top = case.once(_ranks).top
     rows = [
         {"k": t.k, "overlap": number(t.overlap), "same_set": number(t.same_set), "chance": number(t.chance)}
-        for t in ranks.top
+        for t in top
     ]
-    for name, (value, detail) in {
-        "same_winner": told(ranks.same_winner),
-        "top_k": told(
-            three.overlap if three else float("nan"), k=3, chance=number(three.chance) if three else None, rows=rows
-        ),
-        "pair_flip": told(ranks.mean_flip, adjacent=number(ranks.adjacent_flip), top5=number(ranks.top5_flip)),
-        "expected_tau": told(ranks.expected_tau, to_truth=number(ranks.tau_to_truth)),
-    }.items():
-        yield one.estimate(name, value, **detail)
+    three = next((t for t in top if t.k == 3), None)
+    return _of_ranks(three.overlap, k=3, chance=number(three.chance), rows=rows) if three else _of_ranks(math.nan)
 
 
-def shift_is_significant(one: Case) -> bool:
-    """Whether the mean moved between the administrations by more than chance (F of the columns)."""
-    found = bias_test(one.scores.T)
-    return found.status == "ok" and found.p < 0.05
+def _pair_flip(case: Case) -> Result:
+    ranks = case.once(_ranks)
+    return _of_ranks(ranks.mean_flip, adjacent=number(ranks.adjacent_flip), top5=number(ranks.top5_flip))
+
+
+def _kendall_w(case: Case) -> Result:
+    study = kendall_w(case.scores.T, stream(case.seed, f"{case.family}.kendall_w"))
+    return result(study.w, mean_spearman=number(study.mean_spearman))
+
+
+_SHARE = need(
+    "a metric that is a share of items", lambda case: case.metric.share,
+    "{metric} is no share of items, so coin flips have no variance to compare with",
+)  # fmt: skip
+_RANKS = (
+    RUNS,
+    study_of("a reliability of one run", _rho),
+    study_of("an order of the respondents", _ranks, reason="undefined"),
+)
+_THREE = (RUNS, need("three runs", lambda case: len(case.matrices) > 2))
+_FAMILY = (TEST_RETEST,)
+
+indicators = (
+    Indicator(
+        name="rho_g", title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
+        meaning="Reliability of one run from the items that changed between runs; an interval for these respondents, one for others.",
+        headline=_FAMILY, repeats=True,
+    ),
+    Indicator(
+        name="noise_floor", title="noise floor r0", family=_FAMILY, needs=(RUNS, _SHARE), compute=lambda case: case.once(_floor),
+        meaning="The correlation that independent coin flips at each respondent's own rate would reach.",
+        explains=(noise_floor,), headline=_FAMILY, better="neither",
+    ),
+    Indicator(
+        name="gain", title="gain over coin flips", family=_FAMILY, explains=(noise_floor, rho_g), compute=_gain, repeats=True,
+        meaning="How far the reliability lies from coin flips (0) towards identical answers (1).",
+        needs=(RUNS, _SHARE, Need("a noise floor below 1 and a reliability", _no_gain)),
+    ),
+    Indicator(
+        name="rho_g_1000", title="rho_G at 1,000 items", family=_FAMILY, needs=(RUNS,), compute=_at_common_length,
+        meaning="The same reliability at a common length of 1,000 items, so that benchmarks of different length compare.",
+        explains=(standardized_reliability,), headline=_FAMILY, repeats=True,
+    ),
+    Indicator(
+        name="drift", family=_FAMILY, needs=(RUNS,), compute=_drift, explains=(rho_g,), better="neither",
+        meaning="P-value of the test that scores differ between runs by no more than their items' noise.",
+    ),
+    Indicator(
+        name="sem", title="standard error of measurement", family=_FAMILY, needs=(RUNS,), compute=_sem, explains=(rho_g,),
+        meaning="Standard error of measurement of one run, in score units.", better="lower",
+    ),
+    Indicator(
+        name="mdc95", title="smallest real difference", family=_FAMILY, needs=(RUNS,), compute=_mdc95, explains=(rho_g,),
+        meaning="The smallest difference between two runs of one respondent that is not noise.", better="lower",
+    ),
+    Indicator(
+        name="same_winner", family=_FAMILY, needs=_RANKS, explains=(rank_stability,),
+        meaning="Probability that two runs put the same respondent first.",
+        compute=lambda case: _of_ranks(case.once(_ranks).same_winner),
+    ),
+    Indicator(
+        name="top_k", family=_FAMILY, needs=_RANKS, compute=_top_k, explains=(rank_stability,),
+        meaning="Mean share of the best three that two runs share; the chance value stands beside it.",
+    ),
+    Indicator(
+        name="pair_flip", family=_FAMILY, needs=_RANKS, compute=_pair_flip, explains=(rank_stability,), headline=_FAMILY,
+        meaning="Probability that two runs order a pair of respondents differently, mean over pairs.", better="lower",
+    ),
+    Indicator(
+        name="expected_tau", family=_FAMILY, needs=_RANKS, explains=(rank_stability,),
+        meaning="Kendall's tau to expect between two runs.",
+        compute=lambda case: _of_ranks(case.once(_ranks).expected_tau, to_truth=number(case.once(_ranks).tau_to_truth)),
+    ),
+    Indicator(
+        name="kendall_w", title="Kendall's W", family=_FAMILY, needs=_THREE, compute=_kendall_w, explains=(kendall_w,), repeats=True,
+        meaning="Kendall's W: agreement of three or more rankings.",
+    ),
+    replace(
+        ICC_A1, family=_FAMILY, needs=_THREE, compute=lambda case: result(icc(case.scores.T).a1, runs=len(case.matrices)),
+    ),
+)  # fmt: skip

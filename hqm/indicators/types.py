@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.indicators.case import Case, number
-from hqm.psychometrics import Coefficient, subscore_value, type_coverage
-from hqm.types import HALLUCINATION_TYPES, Estimate, Form
+from hqm.indicators.cases import Case, number
+from hqm.indicators.families import TYPES
+from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result
+from hqm.psychometrics import Coefficient, Coverage, subscore_value, type_coverage
+from hqm.types import HALLUCINATION_TYPES, Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,52 +40,72 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
     itself carries the labels.
     """
     said = set(claimed)
-    found = []
+    rows = []
     for kind in HALLUCINATION_TYPES:
         items = [item for item in form.items if item.type == kind]
         images = {item.image for item in items if item.image}
         wordings = {" ".join(item.prompt.lower().split()) for item in items}
-        found.append(TypeCoverage(kind, kind in said, len(items), len(images), len(wordings), labelled))
-    return tuple(found)
+        rows.append(TypeCoverage(kind, kind in said, len(items), len(images), len(wordings), labelled))
+    return tuple(rows)
 
 
-def type_estimates(one: Case, form: Form, claimed: Iterable[str]) -> Iterable[Estimate]:
-    """How many types are measurable, how even they are, and whether a type's own score is worth reporting."""
-    items = [item for item, inside in zip(one.first.items, one.mask, strict=True) if inside]
-    found = type_coverage(
+def _coverage(case: Case) -> Coverage:
+    items = case.items
+    return type_coverage(
         [item.type for item in items], HALLUCINATION_TYPES, images=[item.image or item.id for item in items],
-        questions=[item.prompt for item in items], claimed=set(claimed),
-        scores=one.item_scores[0] if one.additive and not one.metric.group else None,
+        questions=[item.prompt for item in items], claimed=set(case.claimed),
+        scores=case.item_scores[0] if case.additive and not case.metric.group else None,
     )  # fmt: skip
+
+
+def _index(case: Case) -> Result:
+    study = case.once(_coverage)
     rows = [
         {"type": t.name, "items": t.items, "images": t.images, "wordings": t.wordings, "share": number(t.share),
          "sem": number(t.sem), "missing_items": t.missing_items, "state": t.state}
-        for t in found.types
+        for t in study.types
     ]  # fmt: skip
-    yield one.estimate("index", found.index, types=rows, n_min=found.n_min, unlabelled=found.unlabelled)
-    yield one.estimate("effective", found.effective, evenness=number(found.evenness.value))
-    yield _added_value(one, [item.type or "" for item in items])
+    return result(study.index, types=rows, n_min=study.n_min, unlabelled=study.unlabelled)
 
 
-def _added_value(one: Case, labels: list[str]) -> Estimate:
-    n = len(one.respondents)
-    if not one.additive or one.metric.group:
-        return one.estimate(
-            "added_value", Coefficient.absent("not_applicable", f"{one.metric.name} is no mean of item scores", n)
-        )
-    if len(set(labels) - {""}) < 2:
-        return one.estimate("added_value", Coefficient.absent("not_applicable", "there are fewer than two types", n))
+def _effective(case: Case) -> Result:
+    study = case.once(_coverage)
+    return result(study.effective, evenness=number(study.evenness.value))
+
+
+def _labels(case: Case) -> list[str]:
+    return [item.type or "" for item in case.items]
+
+
+def _added_value(case: Case) -> Result:
+    """The number of types of which `adds` is true."""
+    labels = case.once(_labels)
     typed = np.array([bool(label) for label in labels])
-    found = subscore_value(one.item_scores[0][:, typed], [label for label in labels if label])
-    known = [sub for sub in found if sub.status == "ok"]
+    scores = subscore_value(case.item_scores[0][:, typed], [label for label in labels if label])
+    known = [score for score in scores if score.status == "ok"]
     rows = [
         {"type": s.name, "items": s.items, "by_subscore": number(s.by_subscore), "by_total": number(s.by_total),
          "adds": s.adds, "certain": s.certain, "status": s.status, "reason": s.reason}
-        for s in found
+        for s in scores
     ]  # fmt: skip
-    if not known:
-        reason = found[0].reason if found else "no type"
-        return one.estimate(
-            "added_value", Coefficient.absent(found[0].status if found else "insufficient", reason, n), types=rows
-        )
-    return one.estimate("added_value", Coefficient(float(sum(s.adds for s in known)), n=n), types=rows)
+    absent = Coefficient.absent(scores[0].status, scores[0].reason) if scores else Coefficient.absent("insufficient", "no type")  # fmt: skip
+    return result(float(sum(score.adds for score in known)) if known else absent, types=rows)
+
+
+_FAMILY = (TYPES,)
+_TWO_TYPES = need("two types", lambda case: len(set(case.once(_labels)) - {""}) >= 2, "there are fewer than two types")
+
+indicators = (
+    Indicator(
+        name="index", family=_FAMILY, compute=_index, explains=(type_coverage,), headline=_FAMILY,
+        meaning="Share of the eight types with enough items for a standard error of .03.",
+    ),
+    Indicator(
+        name="effective", family=_FAMILY, compute=_effective, explains=(type_coverage,), headline=_FAMILY,
+        meaning="Effective number of types (exponential of the entropy).",
+    ),
+    Indicator(
+        name="added_value", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES), compute=_added_value, digits=0,
+        meaning="Types whose own score says more of them than the total does (Haberman).", explains=(subscore_value,),
+    ),
+)  # fmt: skip

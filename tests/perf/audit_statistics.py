@@ -17,9 +17,7 @@ import time
 
 import numpy as np
 
-from hqm.indicators import Protocol, compare
-from hqm.indicators.compare import compare_runs
-from hqm.indicators.single import describe
+from hqm.indicators import Protocol, compare, compare_runs, describe
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO
 from hqm.types import Cell, Estimate, Form, Item

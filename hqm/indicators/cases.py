@@ -1,27 +1,23 @@
-"""A case: administrations cut to what they share, under one metric, from which signed estimates are made."""
+"""A case: administrations cut to what they share, under one metric, with all that their indicators look at."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from hqm.judges.panel import parse_judge
-from hqm.psychometrics import Bounds, Coefficient, agreement_left_out
+from hqm.psychometrics import agreement_left_out
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
-from hqm.signature import digest, sign
-from hqm.types import Estimate, Interval
-from hqm.version import __version__
+from hqm.types import Form, Item
 
+T = TypeVar("T")
 _BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness"}
-_MANY = 0.01
-"""The share of unscored answers from which an estimate carries the flag UNPARSED."""
-_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,25 @@ class Case:
     whole
         The reference on all its items, where the others judged a sample of them.
     n_effective
-        The number of independent respondents, where some are relatives.
+        The number of independent respondents, where some are of one family.
+    together
+        Whether all runs of a form are looked at together, not one pair of administrations.
+    seed
+        What the streams of random numbers begin from.
+    families
+        The family of every respondent.
+    repeats
+        The runs of the reference form, which show how much of a difference the seeds alone make.
+    blind
+        The reference without pictures.
+    form, claimed
+        The form that was asked, and the hallucination types that its card claims.
+    probabilities
+        (respondents, items): the probability that the answer is right, as it was drawn; NaN where it is not known.
+    temperature
+        The one temperature at which all respondents answered; None where they differ.
+    raters
+        Person who labelled -> (respondent, item) -> label.
     """
 
     family: str
@@ -69,7 +83,16 @@ class Case:
     turned: bool = False
     whole: ScoreMatrix | None = None
     n_effective: float | None = None
-    flags: tuple[str, ...] = field(default=())
+    together: bool = False
+    seed: int = 0
+    families: tuple[str, ...] = ()
+    repeats: Case | None = None
+    blind: ScoreMatrix | None = None
+    form: Form | None = None
+    claimed: frozenset[str] = frozenset()
+    probabilities: Array | None = None
+    temperature: float | None = None
+    raters: Mapping[str, Mapping[tuple[str, str], float]] | None = None
 
     @property
     def first(self) -> ScoreMatrix:
@@ -92,6 +115,11 @@ class Case:
     def n_items(self) -> int:
         return int(self.mask.sum())
 
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The items that the metric looks at."""
+        return tuple(item for item, inside in zip(self.first.items, self.mask, strict=True) if inside)
+
     @property
     def respondents(self) -> tuple[str, ...]:
         return self.first.respondents
@@ -108,12 +136,12 @@ class Case:
     @cached_property
     def units(self) -> tuple[Units, ...]:
         """What the metrics sum, administration by administration: items, or groups of items."""
-        # a person's labels know neither subsets nor groups: they are looked at as the metric looks at the first
-        found = []
+        # people's labels know neither subsets nor groups: they are looked at as the metric looks at the first
+        units = []
         for matrix, metric in zip(self.matrices, self.metrics, strict=True):
             seen = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
-            found.append(seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group)))
-        return tuple(found)
+            units.append(seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group)))
+        return tuple(units)
 
     @property
     def clusters(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -123,11 +151,11 @@ class Case:
     @cached_property
     def without(self) -> Array:
         """(administrations, respondents, clusters): the scores with each cluster of items left out."""
-        found = []
+        rows = []
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
             left = left_out(units, metric)
-            found.append(1 - left if self.turned and k else left)
-        return np.stack(found)
+            rows.append(1 - left if self.turned and k else left)
+        return np.stack(rows)
 
     @cached_property
     def agreement_without(self) -> Mapping[str, Array]:
@@ -139,88 +167,36 @@ class Case:
     @cached_property
     def item_scores(self) -> Array:
         """(administrations, respondents, units): the metric of every single answer; NaN where it was not scored."""
-        found = []
+        rows = []
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
-            one = unit_scores(units, metric)
-            found.append(1 - one if self.turned and k else one)
-        return np.stack(found)
+            row = unit_scores(units, metric)
+            rows.append(1 - row if self.turned and k else row)
+        return np.stack(rows)
 
     @property
     def additive(self) -> bool:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
         return self.metric.share
 
-    def estimate(
-        self,
-        statistic: str,
-        found: Coefficient,
-        /,
-        *,
-        flags: Sequence[str] = (),
-        over: str = "model_population",
-        **detail: Any,
-    ) -> Estimate:
-        """A coefficient as a signed estimate; `over` is what its own interval generalises over."""
-        intervals = []
-        if found.fixed is not None and math.isfinite(found.fixed.low):
-            intervals.append(_interval(found.fixed, "fixed_models"))
-        if math.isfinite(found.low):
-            intervals.append(Interval(found.low, found.high, over, found.method, found.level))
-        unscored = sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
-        carried = [*self.flags, *found.flags, *flags]
-        if self.turned:
-            carried.append("REVERSED")
-        if found.status == "ok" and intervals and intervals[-1].inference == "model_population" and found.n < _FEW:
-            carried.append("FEW_MODELS")
-        total = len(self.matrices) * len(self.respondents) * self.n_items
-        if total and unscored / total > _MANY:
-            carried.append("UNPARSED")
-        if math.isfinite(found.raw):
-            detail["raw"] = found.raw
-        if math.isfinite(found.se):
-            detail["se"] = found.se
-        cells = [str(matrix.cell) for matrix in self.matrices]
-        return Estimate(
-            indicator=f"{self.family}.{statistic}",
-            metric=self.metric.name,
-            facet=self.facet,
-            first=cells[0],
-            other=" & ".join(cells[1:]),
-            value=found.value if math.isfinite(found.value) else None,
-            status=found.status,
-            reason=found.reason,
-            intervals=tuple(intervals),
-            n_respondents=found.n or len(self.respondents),
-            n_items=self.n_items,
-            unscored=unscored,
-            flags=tuple(dict.fromkeys(carried)),
-            signature=self._signature(statistic, found.method),
-            detail=detail,
-        )
+    @cached_property
+    def unscored(self) -> int:
+        """How many answers the metrics could not score."""
+        return sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
 
-    def _signature(self, statistic: str, method: str) -> str:
-        def every(name: str) -> str:
-            return "~".join(dict.fromkeys(str(getattr(matrix.cell, name)) for matrix in self.matrices))
+    @cached_property
+    def _studies(self) -> dict[Any, Any]:
+        return {}
 
-        return sign(
-            {
-                "benchmark": self.protocol.benchmark,
-                "data": self.protocol.data,
-                "scorer": self.protocol.scorer,
-                "metric": "~".join(dict.fromkeys(metric.name for metric in self.metrics)),
-                **{name: every(name) for name in ("form", "run", "judge", "sight")},
-                "respondents": f"{len(self.respondents)}#{digest(list(self.respondents))}",
-                "items": len(self.first.items),
-                "answers": digest([matrix.answers for matrix in self.matrices]),
-                "statistic": f"{self.family}.{statistic}",
-                "interval": method.replace(" ", "_") or "none",
-                "hqm": __version__,
-            }
-        )
+    def once(self, study: Callable[[Case], T]) -> T:
+        """A study that several indicators are read from, made once for this case."""
+        if study not in self._studies:
+            self._studies[study] = study(self)
+        return cast("T", self._studies[study])
 
-
-def _interval(bounds: Bounds, inference: str) -> Interval:
-    return Interval(bounds.low, bounds.high, inference, bounds.method, bounds.level)
+    def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
+        """Respondent -> its number, or its list of numbers, for a detail."""
+        rows = ([number(float(value)) for value in row] for row in zip(*columns, strict=True))
+        return {name: row if len(row) > 1 else row[0] for name, row in zip(self.respondents, rows, strict=False)}
 
 
 def case(
@@ -283,16 +259,3 @@ def number(value: float | None) -> float | None:
 def numbers(values: Array) -> list[float | None]:
     """Numbers for a detail."""
     return [number(float(value)) for value in values]
-
-
-def informative(one: Case, found: Coefficient) -> Coefficient:
-    """A coefficient that is 1 by construction says nothing."""
-    if one.facet == "run" and one.deterministic and np.isfinite(found.value):
-        reason = (
-            "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
-        )
-        return Coefficient(
-            found.value, found.low, found.high, found.n, found.level, found.method, "not_informative", reason,
-            flags=("DETERMINISTIC",),
-        )  # fmt: skip
-    return found

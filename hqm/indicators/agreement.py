@@ -1,0 +1,203 @@
+"""Two administrations that differ in one facet: how well the scores agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.indicators.cases import Case, number
+from hqm.indicators.families import (
+    BLINDNESS,
+    CRITERION,
+    JUDGE_AGREEMENT,
+    JUDGE_CONSISTENCY,
+    JUDGES,
+    ONE_SCALE,
+    PAIRS,
+    PARALLEL_FORMS,
+    TEST_RETEST,
+)
+from hqm.indicators.flags import FLAGS
+from hqm.indicators.style import mean_words
+from hqm.indicators.value import PAIR, Indicator, Result, known, need, result, study_of
+from hqm.psychometrics import (
+    ICC,
+    BlandAltman,
+    Coefficient,
+    bias_test,
+    bland_altman,
+    concordance,
+    icc,
+    item_agreement,
+    kendall_tau_b,
+    leave_one_out,
+    left_out_bounds,
+    mean_shift,
+    pearson,
+    spearman,
+)
+from hqm.types import STATES
+
+
+def _pearson(case: Case) -> Result:
+    r = pearson(*case.scores, n_effective=case.n_effective)
+    flags, without = _without_each(case)
+    return result(_over_items(case, "pearson", r), flags=flags, **without, **_unread_bounds(case))
+
+
+def _same_items(case: Case) -> Coefficient:
+    """The benchmark's scores on the labelled items alone, against the labels. It flatters: both sides share the luck of
+    these items.
+    """
+    return pearson(case.first.score(case.metric), case.scores[1], n_effective=case.n_effective)
+
+
+def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
+    """The coefficient with its interval for these respondents over other items."""
+    left = case.agreement_without.get(statistic)
+    if left is None or value.status != "ok":
+        return value
+    return replace(value, fixed=left_out_bounds(value.value, left, reliability=statistic != "mean_shift"))
+
+
+def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Whether one respondent makes the correlation, with the range of the correlation without each."""
+    x, y = case.scores[0], case.scores[-1]
+
+    def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
+        a, b = x[chosen], y[chosen]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and a.std() > 0 and b.std() > 0 else math.nan
+
+    influence = leave_one_out(pearson_of, len(x), scores=x)
+    if influence.status != "ok":
+        return (), {}
+    name = case.respondents[influence.strongest] if 0 <= influence.strongest < len(case.respondents) else ""
+    detail: dict[str, Any] = {
+        "without_low": number(influence.low), "without_high": number(influence.high), "strongest": name,
+        "without_strongest": number(influence.without[influence.strongest]) if name else None,
+    }  # fmt: skip
+    return tuple(flag for flag in influence.flags if flag in FLAGS), detail
+
+
+def _unread_bounds(case: Case) -> dict[str, Any]:
+    """The mean score if every unscored answer were wrong, and if every one were right; of a mean of 0/1 scores."""
+    if not case.additive or case.metric.group:
+        return {}
+    values = case.item_scores[0]
+    unread = ~np.isfinite(values) | (case.first.states[:, case.mask] == STATES.index("unparsed"))
+    low = float(np.where(unread, 0.0, values).mean())
+    return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
+
+
+def _icc(case: Case) -> ICC:
+    return icc(np.stack(list(case.scores), axis=1))
+
+
+def _icc_a1(case: Case) -> Result:
+    study, moved = case.once(_icc), bias_test(case.scores.T)
+    flags = ("MEAN_SHIFT",) if moved.status == "ok" and moved.p < 0.05 else ()
+    return result(
+        _over_items(case, "icc_a1", study.a1), flags=flags, sem=number(study.sem_agreement), mdc95=number(study.mdc95),
+        shift=number(mean_shift(*case.scores).value),
+    )  # fmt: skip
+
+
+def _ccc(case: Case) -> Result:
+    study = concordance(*case.scores, n_effective=case.n_effective)
+    return result(_over_items(case, "ccc", study.ccc), bias_correction=number(study.bias_correction))
+
+
+def _limits(case: Case) -> Result:
+    study = case.once(_bland_altman)
+    ends = {name: getattr(study, name) for name in ("lower", "upper", "slope")}
+    spans: dict[str, Any] = {name: [number(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()}
+    return result(study.bias, deviation=number(study.deviation), **spans)
+
+
+def _bland_altman(case: Case) -> BlandAltman:
+    return bland_altman(*case.scores)
+
+
+def _item_agreement(case: Case) -> Result:
+    study = item_agreement(*case.item_scores)
+    by = {
+        name: {"agreement": number(a), "kappa": number(k)}
+        for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
+    }
+    return result(
+        known(study.mean, study), worst=number(study.worst), mean_kappa=number(study.mean_kappa), by_respondent=by
+    )
+
+
+def _length_shift(case: Case) -> Result:
+    """The mean shift of each respondent's mean number of words."""
+    words = [mean_words(matrix) for matrix in case.matrices]
+    return result(mean_shift(*words), by_respondent=case.by_respondent(*words))
+
+
+ICC_A1 = Indicator(
+    name="icc_a1", title="ICC(A,1), agreement", family=ONE_SCALE, needs=(PAIR,), compute=_icc_a1, explains=(icc,), repeats=True,
+    meaning="ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
+    headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
+)  # fmt: skip
+indicators = (
+    Indicator(
+        name="pearson", title="Pearson r", family=PAIRS, needs=(PAIR,), compute=_pearson, explains=(pearson,), repeats=True,
+        meaning="Pearson's correlation of the respondents' scores, with Fisher's interval over respondents.",
+        headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, CRITERION),
+    ),
+    Indicator(
+        name="pearson_same_items", title="Pearson r, judged items alone", family=JUDGES, headline=(CRITERION,),
+        meaning="The same correlation, with the benchmark's scores on the judged items alone.", explains=(pearson,),
+        needs=(PAIR, need("judgements of a sample of the items", lambda case: case.whole is not None)), compute=_same_items,
+    ),
+    Indicator(
+        name="spearman", title="Spearman's rho", family=PAIRS, needs=(PAIR,), explains=(spearman,), repeats=True,
+        meaning="Spearman's rank correlation, with the interval of Bonett and Wright.",
+        compute=lambda case: spearman(*case.scores, n_effective=case.n_effective),
+    ),
+    Indicator(
+        name="tau_b", title="Kendall's tau-b", family=PAIRS, needs=(PAIR,), explains=(kendall_tau_b,), repeats=True,
+        meaning="Kendall's tau-b: concordant less discordant pairs of respondents, with Fieller's interval.",
+        compute=lambda case: kendall_tau_b(*case.scores, n_effective=case.n_effective),
+    ),
+    ICC_A1,
+    Indicator(
+        name="icc_c1", title="ICC(C,1), consistency", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
+        meaning="ICC(C,1): how far the differences between respondents come back.",
+        compute=lambda case: result(
+            _over_items(case, "icc_c1", case.once(_icc).c1), sem=number(case.once(_icc).sem_consistency)
+        ),
+    ),
+    Indicator(
+        name="ccc", title="Lin's concordance", family=ONE_SCALE, needs=(PAIR,), compute=_ccc, explains=(concordance,), repeats=True,
+        meaning="Lin's concordance correlation: how close the pairs of scores lie to the line of identity.",
+    ),
+    Indicator(
+        name="mean_shift", family=ONE_SCALE, needs=(PAIR,), better="neither", explains=(mean_shift,),
+        meaning="Mean difference of the scores, other minus first.",
+        compute=lambda case: _over_items(case, "mean_shift", mean_shift(*case.scores)),
+        headline=(PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
+    ),
+    Indicator(
+        name="limits_of_agreement", family=ONE_SCALE, better="neither", compute=_limits, explains=(bland_altman,),
+        meaning="Bland and Altman: the mean difference, with the limits that hold 95% of the differences.",
+        needs=(PAIR, study_of("respondents for the limits of Bland and Altman", _bland_altman)),
+    ),
+    Indicator(
+        name="item_agreement", family=PAIRS, compute=_item_agreement, explains=(item_agreement,), repeats=True,
+        meaning="Share of items that come out the same, mean over respondents.",
+        needs=(PAIR, need("metrics that are shares of items", lambda case: case.metrics[0].share and case.metrics[-1].share)),
+        headline=(TEST_RETEST, PARALLEL_FORMS, CRITERION),
+    ),
+    Indicator(
+        name="length_shift", title="length shift (words)", family=(PARALLEL_FORMS, BLINDNESS), needs=(PAIR,), better="neither",
+        meaning="Mean difference of the answers' length in words, other minus first.", digits=2,
+        compute=_length_shift, explains=(mean_shift,), headline=(PARALLEL_FORMS,),
+    ),
+)  # fmt: skip

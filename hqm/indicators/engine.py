@@ -1,0 +1,108 @@
+"""The engine: asks what each indicator needs, computes those that a case has everything for, and signs the estimates."""
+
+from __future__ import annotations
+
+import math
+
+from hqm.indicators.cases import Case
+from hqm.indicators.catalogue import indicators_of
+from hqm.indicators.value import Indicator, Result
+from hqm.psychometrics import Bounds, Coefficient
+from hqm.signature import digest, sign
+from hqm.types import Estimate, Interval
+from hqm.version import __version__
+
+_MANY = 0.01
+"""The share of unscored answers from which an estimate carries the flag UNPARSED."""
+_FEW = 20
+
+
+def estimates(case: Case) -> list[Estimate]:
+    """All estimates of a case, with the reason where there is no number."""
+    answered = ((indicator, answer(case, indicator)) for indicator in indicators_of(case.family))
+    return [_signed(case, indicator.name, result) for indicator, result in answered if result is not None]
+
+
+def answer(case: Case, indicator: Indicator) -> Result | None:
+    """What an indicator says of a case: a number, why there is none, or None where it is not listed at all."""
+    for need in indicator.needs:
+        lack = need.lacking(case)
+        if lack is not None:
+            return Result(Coefficient.absent(lack.status, lack.reason)) if lack.reason else None
+    value = indicator.compute(case)
+    if isinstance(value, float):
+        value = Coefficient(value)
+    result = value if isinstance(value, Result) else Result(value)
+    if indicator.repeats and case.facet == "run" and case.deterministic and math.isfinite(result.coefficient.value):
+        return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
+    return result
+
+
+def _repeats(value: Coefficient) -> Coefficient:
+    """A coefficient that is 1 by construction says nothing."""
+    reason = "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
+    return Coefficient(
+        value.value, value.low, value.high, value.n, value.level, value.method, "not_informative", reason,
+        flags=("DETERMINISTIC",),
+    )  # fmt: skip
+
+
+def _signed(case: Case, name: str, result: Result) -> Estimate:
+    value, detail = result.coefficient, dict(result.detail)
+    intervals = []
+    if value.fixed is not None and math.isfinite(value.fixed.low):
+        intervals.append(_interval(value.fixed, "fixed_models"))
+    if math.isfinite(value.low):
+        intervals.append(Interval(value.low, value.high, result.over, value.method, value.level))
+    flags = [*value.flags, *result.flags]
+    if case.turned:
+        flags.append("REVERSED")
+    if value.status == "ok" and intervals and intervals[-1].inference == "model_population" and value.n < _FEW:
+        flags.append("FEW_MODELS")
+    total = len(case.matrices) * len(case.respondents) * case.n_items
+    if total and case.unscored / total > _MANY:
+        flags.append("UNPARSED")
+    detail |= {key: number for key in ("raw", "se") if math.isfinite(number := getattr(value, key))}
+    first, *others = (str(matrix.cell) for matrix in case.matrices)
+    return Estimate(
+        indicator=f"{case.family}.{name}",
+        metric=case.metric.name,
+        facet=case.facet,
+        first=first,
+        other=" & ".join(others),
+        value=value.value if math.isfinite(value.value) else None,
+        status=value.status,
+        reason=value.reason,
+        intervals=tuple(intervals),
+        n_respondents=value.n or len(case.respondents),
+        n_items=case.n_items,
+        unscored=case.unscored,
+        flags=tuple(dict.fromkeys(flags)),
+        signature=_signature(case, name, value.method),
+        detail=detail,
+    )
+
+
+def _signature(case: Case, name: str, method: str) -> str:
+    def every(facet: str) -> str:
+        return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in case.matrices))
+
+    return sign(
+        {
+            "benchmark": case.protocol.benchmark,
+            "data": case.protocol.data,
+            "scorer": case.protocol.scorer,
+            "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
+            **{facet: every(facet) for facet in ("form", "run", "judge", "sight")},
+            "respondents": f"{len(case.respondents)}#{digest(list(case.respondents))}",
+            "items": len(case.first.items),
+            "answers": digest([matrix.answers for matrix in case.matrices]),
+            "statistic": f"{case.family}.{name}",
+            "interval": method.replace(" ", "_") or "none",
+            "hqm": __version__,
+        }
+    )
+
+
+def _interval(bounds: Bounds, inference: str) -> Interval:
+    return Interval(bounds.low, bounds.high, inference, bounds.method, bounds.level)

@@ -1,0 +1,215 @@
+"""Which respondents one administration can tell apart, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from hqm.indicators.cases import Case, number
+from hqm.indicators.families import DISCRIMINABILITY
+from hqm.indicators.value import Indicator, Result, known, need, result, study_of
+from hqm.psychometrics import (
+    Bounds,
+    Coefficient,
+    PairwiseDifferences,
+    Saturation,
+    Statistic,
+    aggregate,
+    chance_corrected,
+    minimum_detectable_difference,
+    paired_differences,
+    resample,
+    saturation,
+    separation,
+    stream,
+)
+from hqm.scoring.matrix import Sums
+from hqm.scoring.metrics import Array
+from hqm.types import Item
+
+
+def _higher(case: Case) -> bool:
+    return case.metric.better != "lower"
+
+
+def _values(case: Case) -> Array:
+    """(respondents, items or clusters): values whose mean is the score."""
+    return case.item_scores[0] if case.additive else _pseudo_values(case)
+
+
+def _pseudo_values(case: Case) -> Array:
+    """(respondents, clusters): jackknife pseudo-values of the reference's scores, whose mean is the score."""
+    left = case.without[0]
+    count = left.shape[1]
+    return np.asarray(count * case.scores[0][:, None] - (count - 1) * left)
+
+
+def _differences(case: Case) -> PairwiseDifferences:
+    clusters = case.clusters if case.additive else None
+    return paired_differences(case.once(_values), clusters, higher_is_better=_higher(case))
+
+
+def _separable_pairs(case: Case) -> Result:
+    """The number of pairs that stay apart after Holm's correction, divided by the number of pairs."""
+    study, names = case.once(_differences), case.respondents
+    apart, pairs = study.separable_pairs(adjust=True)
+    tied = [[names[i] for i in group] for group in study.tied_sets]
+    ranks = {names[i]: list(span) for i, span in enumerate(study.rank_intervals)}
+    order = [names[i] for i in study.order]
+    share = apart / pairs if pairs else np.nan
+    return result(share, tied_sets=tied, ranks=ranks, order=order, apart=apart, pairs=pairs)
+
+
+def _separable_adjacent(case: Case) -> Result:
+    """The number of neighbours that stay apart after Holm's correction, divided by the number of neighbours."""
+    apart, pairs = case.once(_differences).separable_neighbours(adjust=True)
+    return result(apart / pairs if pairs else np.nan, apart=apart, pairs=pairs)
+
+
+def _minimum_difference(case: Case) -> Result:
+    errors = np.asarray(case.once(_differences).se)[np.triu_indices(len(case.respondents), 1)]
+    typical = float(np.median(errors)) if len(errors) else np.nan
+    return result(minimum_detectable_difference(typical), error=number(typical))
+
+
+def _levels(case: Case) -> Result:
+    study = separation(case.scores[0], _errors(case.once(_values)))
+    return result(known(study.strata, study), ratio=number(study.ratio))
+
+
+def _errors(values: Array) -> Array:
+    """(respondents,): the standard error of each mean."""
+    counts = np.isfinite(values).sum(axis=1)
+    centred = np.where(np.isfinite(values), values, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(centred, axis=1) / counts
+        spread = np.nansum((centred - mean[:, None]) ** 2, axis=1) / np.maximum(counts - 1, 1)
+        return np.asarray(np.sqrt(spread / counts))
+
+
+def _lead(case: Case) -> Result:
+    """The interval is a bootstrap over pictures, whatever the metric is; the value is the difference of the two scores."""
+    scores, sign = case.scores[0], 1 if _higher(case) else -1
+    ranked = np.flatnonzero(np.isfinite(scores))
+    best, second = (int(i) for i in ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2])
+    units, names = case.units[0], sorted(case.units[0].tallies)
+    columns = [aggregate(units.tallies[key][[best, second]].T, units.clusters) for key in names]
+
+    def gap(sums: Array) -> Array:
+        by_name = {key: sums[:, 2 * i : 2 * i + 2] for i, key in enumerate(names)}
+        value = case.metric(Sums(by_name, len(sums), 2))
+        return np.asarray((value[:, 0] - value[:, 1]) * sign)
+
+    statistic = {"lead": Statistic(gap, smooth=True)}
+    span = resample(np.concatenate(columns, axis=1), statistic, rng=stream(case.seed, "lead")).interval("lead")
+    fixed = Bounds(span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level)
+    value = Coefficient(abs(float(scores[best] - scores[second])), fixed=fixed if span.status == "ok" else None)
+    return result(value, best=case.respondents[best], second=case.respondents[second])
+
+
+def _saturation(case: Case) -> Saturation:
+    return saturation(case.item_scores[0], higher_is_better=_higher(case))
+
+
+def _headroom(case: Case) -> Result:
+    study = case.once(_saturation)
+    return result(study.headroom, at_ceiling=number(study.at_ceiling), at_floor=number(study.at_floor))
+
+
+def _solved_by_all(case: Case) -> Result:
+    study = case.once(_saturation)
+    none, easy, hard = (number(value) for value in (study.solved_by_none, study.easy, study.hard))
+    return result(study.solved_by_all, solved_by_none=none, easy=easy, hard=hard)
+
+
+def _blind_answers(case: Case) -> dict[str, float]:
+    """What answers that look at nothing score, of a share of right labels."""
+    return _commonest(case.items) if case.additive and _higher(case) and not case.metric.group else {}
+
+
+def _commonest(items: Iterable[Item]) -> dict[str, float]:
+    """The share of right labels of the commonest answer throughout, and of the commonest of each type."""
+    every = list(items)
+    if not every or every[0].task not in ("yes_no", "choice"):
+        return {}
+    total = Counter(str(item.target) for item in every)
+    by_type: dict[str, Counter[str]] = {}
+    for item in every:
+        by_type.setdefault(item.type or "", Counter())[str(item.target)] += 1
+    return {
+        "one answer": max(total.values()) / len(every),
+        "each type's commonest answer": sum(max(counts.values()) for counts in by_type.values()) / len(every),
+    }
+
+
+def _above_chance(case: Case) -> Result:
+    """The mean over respondents whose score is known."""
+    strategies = dict(case.once(_blind_answers))
+    if case.blind is not None:
+        unseen = case.blind.score(case.metric)
+        if np.isfinite(unseen).any():
+            strategies["the best respondent without pictures"] = float(np.nanmax(unseen))
+    study = chance_corrected(case.scores[0], strategies)
+    if study.status != "ok":
+        return result(known(np.nan, study), strategies=strategies)
+    values = np.array(study.values)
+    finite = values[np.isfinite(values)]
+    below = [case.respondents[i] for i in study.not_above]
+    return result(
+        float(finite.mean()) if len(finite) else np.nan, flags=study.flags, blind=number(study.blind),
+        strategy=study.strategy, strategies=strategies, not_above=below, by_respondent=case.by_respondent(values),
+    )  # fmt: skip
+
+
+_FAMILY = (DISCRIMINABILITY,)
+_PAIRS = (study_of("respondents whose differences can be tested", _differences),)
+_SATURATION = (
+    need("a metric that is a share of items", lambda case: case.additive, "{metric} is no share of items"),
+    study_of("scores of the items", _saturation),
+)
+_TWO_SCORES = need(
+    "two scores", lambda case: int(np.isfinite(case.scores[0]).sum()) >= 2, "there are fewer than two scores", "insufficient"
+)  # fmt: skip
+_LABELS = need(
+    "a share of right labels", lambda case: bool(case.once(_blind_answers)),
+    "there is no blind answer to compare with: the metric is no share of right labels",
+)  # fmt: skip
+
+indicators = (
+    Indicator(
+        name="separable_pairs", family=_FAMILY, needs=_PAIRS, compute=_separable_pairs, explains=(paired_differences,),
+        meaning="Share of pairs of respondents whose difference is more than chance (Holm).", headline=_FAMILY,
+    ),
+    Indicator(
+        name="separable_adjacent", family=_FAMILY, needs=_PAIRS, compute=_separable_adjacent, explains=(paired_differences,),
+        meaning="The share of neighbours on the leaderboard whose difference is more than chance (Holm).",
+    ),
+    Indicator(
+        name="minimum_difference", family=_FAMILY, needs=_PAIRS, compute=_minimum_difference, better="lower", headline=_FAMILY,
+        meaning="The smallest difference between two respondents found with 80% power.",
+        explains=(minimum_detectable_difference, paired_differences),
+    ),
+    Indicator(
+        name="levels", family=_FAMILY, needs=_PAIRS, compute=_levels, explains=(separation,),
+        meaning="How many distinct levels of performance the scores tell apart.",
+    ),
+    Indicator(
+        name="lead", family=_FAMILY, needs=(_TWO_SCORES,), compute=_lead, explains=(resample,),
+        meaning="How far the best respondent is ahead of the second, with a bootstrap interval over pictures.",
+    ),
+    Indicator(
+        name="headroom", family=_FAMILY, needs=_SATURATION, compute=_headroom, explains=(saturation,),
+        meaning="What is left above the best score.",
+    ),
+    Indicator(
+        name="solved_by_all", family=_FAMILY, needs=_SATURATION, compute=_solved_by_all, explains=(saturation,), better="lower",
+        meaning="Share of items that every respondent gets right.",
+    ),
+    Indicator(
+        name="above_chance", title="above blind answers", family=_FAMILY, needs=(_LABELS,), compute=_above_chance,
+        meaning="Mean score beyond what blind guessing by the types' majority reaches, as a share of what is left.",
+        explains=(chance_corrected,), headline=_FAMILY,
+    ),
+)  # fmt: skip

@@ -1,0 +1,99 @@
+"""How much of the scores' variance each facet makes, and what a dependable score would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hqm.indicators.cases import Case, number
+from hqm.indicators.families import GENERALIZABILITY
+from hqm.indicators.value import ADDITIVE, Indicator, Result, known, result, study_of
+from hqm.psychometrics import DStudy, GStudy, cheapest_designs, d_study, g_study
+
+TARGETS = (0.8, 0.9, 0.95)
+"""The dependabilities that a design is sought for."""
+_FACTORS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 12, 20)
+
+
+def _g_study(case: Case) -> GStudy:
+    """Of respondents crossed with items and with what differs: runs, forms or judgements."""
+    return g_study(np.moveaxis(case.item_scores, 0, 2), ("respondent", "item", case.facet), drop="item")
+
+
+def _items(study: GStudy) -> int:
+    return dict(zip(study.facets, study.sizes, strict=True))["item"]
+
+
+def _d_study(case: Case) -> DStudy:
+    """Of one run (or form, or judgement) of all items."""
+    study = case.once(_g_study)
+    return d_study(study, {"item": _items(study), case.facet: 1})
+
+
+def _detail(case: Case) -> dict[str, Any]:
+    study, facet = case.once(_g_study), case.facet
+    items = _items(study)
+    return {
+        "varied": facet, "items": items, "components": _components(study), "d_study": _designs(study, items, facet),
+        "curve": _curve(study, items, facet),
+    }  # fmt: skip
+
+
+def _of_one_run(case: Case, value: float) -> Result:
+    coefficient = known(value, case.once(_d_study))
+    flags = case.once(_g_study).flags if coefficient.status == "ok" else ()
+    return result(coefficient, flags=flags, **case.once(_detail))
+
+
+def _components(study: GStudy) -> list[dict[str, Any]]:
+    return [
+        {
+            "facet": " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect), "variance": number(part.value),
+            "raw": number(part.raw), "share": number(part.share), "low": number(part.low), "high": number(part.high),
+        }
+        for part in study.components
+    ]  # fmt: skip
+
+
+def _grid(items: int) -> list[int]:
+    return sorted({max(2, round(items * factor)) for factor in _FACTORS})
+
+
+def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
+    def cost(design: Mapping[str, int]) -> float:
+        return float(design["item"] * design[facet])
+
+    plans = cheapest_designs(study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS)
+    rows = []
+    for plan in plans:
+        sizes = dict(plan.design.sizes) if plan.design is not None and plan.status == "ok" else {}
+        rows.append({"target": plan.target, "items": sizes.get("item"), f"{facet}s": sizes.get(facet),
+                     "answers": number(plan.cost) if sizes else None, "reason": plan.reason})  # fmt: skip
+    return rows
+
+
+def _curve(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
+    rows = []
+    for count in _grid(items):
+        single, three = (d_study(study, {"item": count, facet: k}) for k in (1, 3))
+        rows.append({"items": count, "phi": number(single.phi), "g": number(single.g), "phi_of_3": number(three.phi)})
+    return rows
+
+
+_FAMILY = (GENERALIZABILITY,)
+_NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _g_study))
+
+indicators = (
+    Indicator(
+        name="g", title="G, relative", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
+        meaning="Generalizability coefficient of one run: relative error over items, seeds and forms.",
+        compute=lambda case: _of_one_run(case, case.once(_d_study).g),
+    ),
+    Indicator(
+        name="phi", title="Phi, absolute", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
+        meaning="Dependability Phi of one run: absolute error over items, seeds and forms.",
+        compute=lambda case: _of_one_run(case, case.once(_d_study).phi),
+    ),
+)  # fmt: skip
