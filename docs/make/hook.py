@@ -38,7 +38,7 @@ def on_files(files: Files, *, config: Any, **_: Any) -> Files:
 
 
 def menu(paths: Sequence[str]) -> list[Any]:
-    """The menu, in which each of these members occurs once."""
+    """The menu, in which each of these pages occurs once."""
     entries: list[Any] = [{"Home": "index.md"}]
     rest = sorted(path for path in paths if path != "index.md")
     for title, start in GROUPS:
