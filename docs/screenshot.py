@@ -1,9 +1,9 @@
 """Make docs/report.png, the picture of a report that the README shows.
 
 make audit && python docs/screenshot.py                     the report of the embedded benchmark
-python docs/screenshot.py REPORT.html [PICTURE.png]         another one
+python docs/screenshot.py REPORT.html [PICTURE.png]         another report
 
-It needs Chromium or Chrome on the path; nothing else of HQM does.
+It needs Chromium or Chrome on the path; the rest of HQM does not.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SIZE = (1200, 1500)
-"""The part of the page that is shown, from its top, in pixels."""
+"""Width and height in pixels of the part of the page that is shown, from its top."""
 LIMIT = 300_000
-"""The largest picture, in bytes."""
+"""The largest size of the picture in bytes."""
 
 
 def shoot(report: Path, picture: Path) -> None:
-    """Open a report without a window and save its top.
+    """Open a report in a browser without a window and save a picture of its top.
 
     Raises
     ------
     SystemExit
-        There is no browser, no report, or the picture would be too large for the README.
+        There is no browser or no report, or the picture is too large for the README.
     """
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None or not report.is_file():
@@ -51,7 +51,7 @@ def shoot(report: Path, picture: Path) -> None:
             check=True, capture_output=True, timeout=120,
         )  # fmt: skip
         with Image.open(raw) as opened:
-            # few colours are enough for a page of text and tables
+            # 64 colours are enough for a page of text and tables
             opened.convert("RGB").quantize(64).save(picture, optimize=True)
     if picture.stat().st_size > LIMIT:
         raise SystemExit(f"{picture} has {picture.stat().st_size:,} bytes, more than {LIMIT:,}: show less of the page")

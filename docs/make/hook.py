@@ -1,7 +1,7 @@
-"""What MkDocs calls while it builds the site: the made pages are added, the menu is ordered, links are mended.
+"""What MkDocs calls while it builds the site: it adds the generated pages, orders the menu and repairs links.
 
-The made pages never lie in the repository, so they cannot go stale. The menu takes up every page that is in `docs`:
-`tutorial_*` and `extend_*` by their names, `theory/` by its folder, anything unknown under Reference.
+The generated pages are not kept in the repository, so they cannot become outdated. The menu contains every page in `docs`:
+`tutorial_*` and `extend_*` by their names, `theory/` by its folder, and all others under Reference.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ GROUPS = (
     ("Benchmarks", "benchmarks/"),
     ("Indicators", "indicators/"),
 )
-"""The menu: a title, and how the paths of its pages begin."""
+"""The groups of the menu: a title, and how the paths of its pages begin."""
 
 
 def on_files(files: Files, *, config: Any, **_: Any) -> Files:
-    """Add the made pages and write the menu."""
+    """Add the generated pages and write the menu."""
     for path, text in pages.made().items():
         files.append(File.generated(config, path, content=text))
     config["nav"] = menu([file.src_uri for file in files.documentation_pages()])
@@ -38,20 +38,20 @@ def on_files(files: Files, *, config: Any, **_: Any) -> Files:
 
 
 def menu(paths: Sequence[str]) -> list[Any]:
-    """The menu of these pages, every one of them once."""
-    found: list[Any] = [{"Home": "index.md"}]
+    """The menu, in which each of these pages occurs once."""
+    entries: list[Any] = [{"Home": "index.md"}]
     rest = sorted(path for path in paths if path != "index.md")
     for title, start in GROUPS:
-        mine = [path for path in rest if path.startswith(start)]
-        # a section's own index leads it
-        mine.sort(key=lambda path: (not path.endswith("/index.md"), path))
-        rest = [path for path in rest if path not in mine]
-        found += [{title: mine}] if mine else []
-    return [*found, {"Reference": rest}] if rest else found
+        members = [path for path in rest if path.startswith(start)]
+        # the index of a section comes first
+        members.sort(key=lambda path: (not path.endswith("/index.md"), path))
+        rest = [path for path in rest if path not in members]
+        entries += [{title: members}] if members else []
+    return [*entries, {"Reference": rest}] if rest else entries
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Links to files of the repository that are no pages become the file's name."""
+    """Replace links to files of the repository that are not pages by the name of the file."""
     folder = (DOCS / page.file.src_uri).parent
 
     def named(link: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""How the tutorial's material was made: 25 drawn pictures, 50 questions about them, one of them a slip on purpose.
+"""Make the material of the tutorial: 25 drawn pictures and 50 questions, one of which is wrong on purpose.
 
-python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, else beside this file
+python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, or beside this file
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
             asked = [yes_no(scene, kind, truths[kind][k], rng) for kind in TYPES]
         draw(scene).save(folder / "pictures" / name)
         rows += [[q.text, q.answer, name, q.type] for q in asked if q is not None]
-    # the slip: the first question again, in other letters and with the other answer
+    # the mistake: the first question again, in another spelling and with the opposite answer
     text, answer, name, kind = rows[0]
     rows[-1] = [text.upper().capitalize().rstrip("?") + " ?", "no" if answer == "yes" else "yes", name, kind]
     with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 "use strict";
-// the examples browser: hide what the reader did not ask for; without script all examples stay in view
+// the filters of the examples: hide what does not fit; without scripts all examples stay visible
 for (const form of document.querySelectorAll("form.filters")) {
   const rows = [...document.querySelectorAll(`#${form.dataset.list} > li`)];
   const words = rows.map((row) => row.textContent.toLowerCase());
@@ -21,7 +21,7 @@ for (const form of document.querySelectorAll("form.filters")) {
   form.addEventListener("submit", (event) => event.preventDefault());
   apply();
 }
-// a number leads to its signature, which lies folded
+// a number links to its signature, which is inside a closed list
 const unfold = () => {
   const target = document.getElementById(location.hash.slice(1));
   const around = target?.closest("details");
