@@ -4,7 +4,6 @@ import json
 import math
 import random
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -275,15 +274,13 @@ def test_foreign_answers_are_refused(benchmark: Any, tmp_path: Path) -> None:
             score_file(benchmark, tmp_path / "a.json")
 
 
-def test_all_descriptions_are_scored_in_under_five_seconds(benchmark: Any, tmp_path: Path) -> None:
+def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
+    """One description of every picture; `tests/perf/score_amber_g.py` measures how long that takes."""
     from tests.perf.score_amber_g import descriptions
 
     rows = descriptions(benchmark, 80, np.random.default_rng(1))
     (tmp_path / "a.json").write_text(json.dumps(rows))
-    benchmark.words.nouns("A dog.")
-    start = time.process_time()
     scored = score_file(benchmark, tmp_path / "a.json")
-    assert time.process_time() - start < 5
     assert (scored.n, scored.unscored) == (1004, 0)
 
 
