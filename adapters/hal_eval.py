@@ -201,21 +201,9 @@ class HalEval(Benchmark):
             if self._asks_yes_no:
                 for kind, caption in zip(("truth", *KINDS), captions, strict=True):
                     target = "yes" if kind == "truth" else "no"
-                    meta = {"kind": kind, "caption": caption}
-                    prompt = CODE.replace("{caption}", caption)
-                    items.append(
-                        Item(
-                            f"{part}/{row}/{kind}",
-                            prompt,
-                            "yes_no",
-                            target,
-                            image,
-                            _TYPES.get(kind),
-                            part,
-                            image,
-                            meta=meta,
-                        )
-                    )
+                    key, meta = f"{part}/{row}/{kind}", {"kind": kind, "caption": caption}
+                    prompt, kind_type = CODE.replace("{caption}", caption), _TYPES.get(kind)
+                    items.append(Item(key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta))
             else:
                 for length in LENGTHS:
                     key, meta = f"{part}/{row}/{length}", {"kind": length}

@@ -6,8 +6,8 @@
 Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with a tokenizer trained
 here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds and a fixed number of steps make a run
 repeatable. The recipes differ on purpose; how well a model understands a negated question depends on how many of them
-its recipe showed it. The scenes of the benchmark are never among the training scenes. Recipes, data, loss and loop are in one
-module because together they record how the shipped weights were made.
+its recipe showed it. The scenes of the benchmark are never among the training scenes. Recipes, data, loss and loop are
+in one module because together they record how the shipped weights were made.
 
 Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqrt(fan-in); a loss makes each image token
 give, through the output matrix, the words of its cell (this is the only loss for the first eighth of the steps); and a loss
