@@ -1,12 +1,13 @@
 """AMBER, discriminative: yes/no questions about existence, attributes (state, number, action) and relations.
 
 Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the generative part are
-passed over. Precision and recall are those of the answer no: hallucination is finding what is not there.
+skipped. Precision and recall take "no" as the positive answer, because a model without hallucinations denies what is not
+there.
 
-Official and paper. `official`: an answer is exactly `Yes` or `No`, anything else is wrong (it is counted as unparsed all
-the same); every denominator starts at 0.001; percentages are rounded to one decimal, precision and recall before F1,
-whose denominator adds 0.0001 (0.001 for existence). `paper`: an answer that contains yes or no as a word; plain ratios
-in percent, unrounded; what cannot be read is left out of the mean.
+Official and paper. `official`: an answer is exactly `Yes` or `No`; any other answer is wrong (and still counted as
+unparsed). Every denominator starts at 0.001. Percentages are rounded to one decimal, precision and recall before F1 is
+computed from them, and the denominator of F1 adds 0.0001 (0.001 for existence). `paper`: an answer contains yes or no as a
+word; the metrics are plain ratios in percent, unrounded; an answer that cannot be read is left out of the mean.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _paper_f1(t: Mapping[str, Any]) -> Any:
 
 def _metrics(scoring: str) -> Iterable[Metric]:
     for subset in ("", *SUBSETS):
-        # the release adds its three attribute counters, so their starting values too
+        # the release adds its three attribute counters, and with them their starting values
         pieces, guard = 3 if subset == "attribute" else 1, 0.001 if subset == "existence" else 0.0001
         four: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "accuracy": _official("right", "n", pieces),
@@ -116,7 +117,7 @@ class AmberD(Benchmark):
 
     @cached_property
     def annotations(self) -> dict[int, dict[str, Any]]:
-        """Id -> annotation, generative ones included."""
+        """Id -> annotation, including those of the generative part."""
         return {
             int(take(record, "id", "annotations.json")): record
             for record in read_records(self.data / "annotations.json")
@@ -158,7 +159,7 @@ class AmberD(Benchmark):
         return [kind, "attribute"] if kind in ("state", "number", "action") else [kind]
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """Counts of the answer no; an unreadable answer is wrong by the release and unscored by the paper."""
+        """Counts with "no" as positive; an unreadable answer is wrong for the release and unscored for the paper."""
         read = super().score(item, response)
         if not read.scored and self.scoring == "paper":
             return read
@@ -175,13 +176,13 @@ class AmberD(Benchmark):
         return Verdict(tally["right"], tally, read.state, said, read.reason)
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A JSON array of `id` and `response`; what the release prints is over the answers that the file has."""
+        """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
-                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer an id.")
+                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
             if key in form.by_id:
                 given[key] = Response(str(take(record, "response", place)))
             elif not key.isdecimal() or int(key) not in self.annotations:

@@ -1,27 +1,27 @@
 """AMBER, generative: descriptions of 1,004 pictures, scored by the objects that they mention.
 
 Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the discriminative part are
-passed over. The nouns of a description that are in AMBER's vocabulary are compared with the picture's true objects and
-with objects that people expect there (targets). CHAIR is the share of mentioned objects that are made up, Cover the
-share of true objects mentioned, Hal the share of descriptions that make something up, Cog the rate of expected ones
-among what is made up; all in percent. With AMBER-d scored as well, the AMBER Score is (100 - CHAIR + F1) / 2.
+skipped. The nouns of a description that are in AMBER's vocabulary are compared with the true objects of the picture and
+with objects that people expect there (targets). CHAIR is the share of mentioned objects that are made up, Cover the share of
+true objects that are mentioned, Hal the share of descriptions that make something up, and Cog the rate of expected objects
+among those made up; all are percentages. If AMBER-d is scored as well, the AMBER Score is (100 - CHAIR + F1) / 2.
 
-The paper's Figures 4 and 5 are metrics too: `position.at_20` to `position.at_100`, the share of made-up words in each
-fifth of the description; `hal.at_20`, `cover.at_20` and so on, Hal and Cover of the first 20, 40, 60 and 80 percent of
-its words (rounded up). Nouns are found in the whole description, then those after the cut are dropped.
+The paper's Figures 4 and 5 are metrics too. `position.at_20` to `position.at_100` are the shares of made-up words in each
+fifth of the description. `hal.at_20`, `cover.at_20` and so on are Hal and Cover of the first 20, 40, 60 and 80 percent of
+its words (rounded up): nouns are found in the whole description, and those after the cut are dropped.
 
-Nouns, lemmas and likeness come from named parts (`--words`): `official` is the release's own (NLTK, spaCy's
-en_core_web_lg), `offline`, the default, is HanTa, lemminflect and a table of synonyms. With it, fewer made-up words are
-excused by their likeness to a true object: published figures want `official`.
+Nouns, lemmas and likeness come from named parts (`--words`). `official` has those of the release (NLTK, spaCy's
+en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of synonyms. With `offline`, fewer made-up words
+are excused because they are like a true object; use `official` to compare with published figures.
 
-Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001,
-percentages have one decimal; repeats count each time; nothing is brought to lower case; the vocabulary has associated
-words too; nine safe words are never made up but count as mentioned; a word associated with several true objects covers
-the first of them alone, even where it names another; a word like a true one (cosine above 0.8) is excused; a made-up
-word hits a target when it is one, is associated with one, or is like one; Cog divides by the number of targets. `paper`:
-distinct objects in any case, the annotated objects as the vocabulary, no associations, safe words or likeness; ratios of
-each description averaged, Cog over the mentioned objects; a description without any object has no CHAIR and no Cog and
-makes nothing up; nothing is rounded.
+Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001, and
+percentages have one decimal. Repeats count each time, and nothing is converted to lower case. The vocabulary also has
+associated words. Nine safe words are never made up but count as mentioned. A word that is associated with several true
+objects covers only the first of them, even if it names another one. A word that is like a true one (cosine above 0.8) is
+excused. A made-up word hits a target if it is one, is associated with one, or is like one; Cog divides by the number of
+targets. `paper`: distinct objects are counted, in upper or lower case, with the annotated objects as the vocabulary and
+without associations, safe words or likeness. The ratios of each description are averaged; Cog divides by the mentioned
+objects. A description without any object has no CHAIR and no Cog and makes nothing up. Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SPAN = re.compile(r"\S+")
 
 
 class _Targets(NamedTuple):
-    """Words, and for each the object it stands for: associated words first, then the objects themselves."""
+    """Words, each with the object that it stands for: associated words first, then the objects themselves."""
 
     words: tuple[str, ...]
     stands_for: tuple[int, ...]
@@ -74,7 +74,7 @@ class _Targets(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """One mentioned object: the word's place, the true object it covers, the targets it hits, whether it is made up."""
+    """A mentioned object: its word and place, the true object it covers, the targets it hits, whether it is made up."""
 
     word: str
     place: int
@@ -141,12 +141,12 @@ class AmberG(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """CHAIR, Cover, Hal and Cog, then where and at what length."""
+        """CHAIR, Cover, Hal and Cog, and the metrics of the place of made-up words and of the length."""
         return tuple(_metrics(self.scoring == "official"))
 
     @cached_property
     def annotations(self) -> Mapping[str, Mapping[str, Any]]:
-        """Id -> annotation, discriminative ones included."""
+        """Id -> annotation, including those of the discriminative part."""
         rows = read_records(self.data / "annotations.json")
         return {str(take(row, "id", "annotations.json")): row for row in rows}
 
@@ -170,7 +170,7 @@ class AmberG(Benchmark):
 
     @cached_property
     def _pictures(self) -> dict[str, tuple[_Targets, _Targets]]:
-        """Id -> true objects and targets, with what is associated with them."""
+        """Id -> true objects and targets, with the words associated with them."""
         made = {}
         for item in self.read().items:
             note = self.annotations[item.id]
@@ -186,7 +186,7 @@ class AmberG(Benchmark):
 
     @cached_property
     def _alike(self) -> tuple[dict[str, int], Any]:
-        """The vocabulary's numbers, and which of its words are alike."""
+        """The number of each word of the vocabulary, and which of the words are alike."""
         words = sorted(self.vocabulary)
         if self.words.likeness is None:
             raise DataError(f"{self.name} was given no measure of likeness", remedy="Name one with --words.")
@@ -257,7 +257,7 @@ class AmberG(Benchmark):
         return [(noun.lemma, noun.start) for noun in self.words.nouns(text) if noun.lemma in self.vocabulary]
 
     def _official(self, item: Item, text: str) -> list[_Mention]:
-        """The mentions as the released scorer takes them, repeats kept."""
+        """The mentions as the released scorer counts them, with repeats."""
         true, targets = self._pictures[item.id]
         return [self._judge(word, place, true, targets) for word, place in self._nouns(text)]
 
@@ -290,13 +290,13 @@ class AmberG(Benchmark):
         return list(made.values())
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A JSON array of `id` and `response`; what the release prints is over the answers that the file has."""
+        """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
-                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer an id.")
+                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
             if key in form.by_id:
                 text = take(record, "response", place)
                 given[key] = Response("" if text is None else str(text))

@@ -1,12 +1,13 @@
 """CHAIR on COCO: of the COCO objects that a caption mentions, the share that is not in the picture.
 
-Release: LisaAnne/Hallucination. Words are brought to the singular, known pairs ("hot dog", "baby bear") are joined, and
-what is in the list of synonyms counts as a mention of its COCO object; repeats count. The true objects of a picture are
-those of its segmentation and of its human captions. Recall and length are reported beside CHAIRi and CHAIRs, as later
-users of the metric do. Numbers are the shares that the release saves, not the percentages that it prints.
+Release: LisaAnne/Hallucination. Words are brought to the singular and known pairs ("hot dog", "baby bear") are joined; a word
+in the list of synonyms then counts as a mention of its COCO object, and repeats count. The true objects of a picture are those
+of its segmentation and of its human captions. Recall and length are reported beside CHAIRi and CHAIRs, as later users of the
+metric do. The numbers are the shares that the release saves, not the percentages that it prints.
 
 Official and paper: two entries of the release's list begin with a space (" motor bike", " cheesecake") and never match
-(`official`); `paper` mends them. The singular comes from lemminflect in place of pattern.en, which no longer installs.
+(`official`); `paper` corrects them. The singular comes from lemminflect instead of pattern.en, which can no longer be
+installed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ INSTRUCTIONS = ("Provide a brief description of the given image.", "Generate a s
 """The two instructions of the recorded captions in POPE's release: the original and the parallel form."""
 _CAPTIONS = re.compile(r"Instruction([12])_(.+)\.jsonl?$")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-# a word of a caption never has an apostrophe's tail: "dog's" is a dog, "don't" is no noun
+# what follows an apostrophe is cut off: "dog's" is a dog, and "don't" is not a noun
 _TAIL = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b")
 
 
@@ -65,7 +66,7 @@ class CocoChair(Benchmark):
 
     @cached_property
     def _words(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Word -> COCO object, and pair of words -> the word it is read as."""
+        """Word -> COCO object, and pair of words -> the word that replaces it."""
         lists = read_json(self.data / "synonyms.json")
         single = {
             key.strip() if self.scoring == "paper" else key: name
@@ -75,7 +76,7 @@ class CocoChair(Benchmark):
         return single, dict(lists["double"])
 
     def read(self) -> Form:
-        """One item a picture whose objects are known."""
+        """One item for each picture whose objects are known."""
         pictures = ((key, f"COCO_val2014_{int(key):012}.jpg") for key in self._objects)
         return Form(
             "original",
@@ -85,14 +86,14 @@ class CocoChair(Benchmark):
         )
 
     def parallel(self, form: Form) -> Form:
-        """The other instruction."""
+        """The form with the other of the two instructions."""
         return Form(
             "parallel",
             tuple(replace(item, prompt=INSTRUCTIONS[1], rule="coco_chair.instruction") for item in form.items),
         )
 
     def mentioned(self, caption: str) -> list[str]:
-        """The COCO objects that a caption mentions, in order, repeats kept."""
+        """The COCO objects that a caption mentions, in order and with repeats."""
         single, double = self._words
         words = [self._base(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
         joined, i = [], 0
@@ -116,7 +117,7 @@ class CocoChair(Benchmark):
         return chair_tally(self.mentioned(response.text), self._objects[item.id], response.text)
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `image_id` and `text` (or `caption`); the pictures the file has are the ones scored."""
+        """Records with `image_id` and `text` (or `caption`); only the pictures that the file has are scored."""
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
@@ -129,7 +130,7 @@ class CocoChair(Benchmark):
                 )
             if key in given:
                 raise AnswerError(
-                    f"picture {key} is captioned twice", place=place, remedy="Keep one caption a picture."
+                    f"picture {key} is captioned twice", place=place, remedy="Keep one caption for each picture."
                 )
             text = record["caption"] if "caption" in record else take(record, "text", place)
             given[key] = Response("" if text is None else str(text))
@@ -146,7 +147,7 @@ class CocoChair(Benchmark):
         ] or None
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What is odd in the lists."""
+        """The oddities of the lists."""
         lists: dict[str, Any] = read_json(self.data / "synonyms.json")
         yield from finding(
             "unreachable-synonym",

@@ -1,24 +1,25 @@
-"""FaithScore: of the facts that an answer states about the picture, the share that a model which sees it confirms.
+"""FaithScore: of the facts that an answer states about the picture, the share that a model which sees the picture confirms.
 
-Release: bcdnlp/FAITHSCORE. Three stages: a recognizer marks the sub-sentences that describe the picture, [D], apart from
-analysis, [A]; a decomposer breaks the description into atomic facts of five kinds (entity, relation, colour, count,
-other); a verifier sees the picture and says yes or no to each fact. An answer's score is the share of its facts that
-hold, the corpus has the mean over answers. At the level of sentences it is the share of descriptive sub-sentences with
-no failed fact; a fact belongs to a sub-sentence by the last word of an entity. The mode `answer` asks recognizer and
-decomposer once an answer (package 0.0.9, and the paper); `sub_sentence` asks them once for every piece between commas
-and full stops (the current code, whose other path does not run). The questions are those of the released annotation: 30
-COCO pictures, each with a conversation, a detail and a reasoning question. README and annotation disagree: in the data,
-1 means descriptive (stage 1) and faithful (stage 2). As criterion, an answer's label is the share of its facts that
-hold; its rows 1-90 are LLaVA's, 91-180 InstructBLIP's. The mean word-class tagger of NLTK is replaced by a short rule.
+Release: bcdnlp/FAITHSCORE. There are three stages: a recognizer marks the sub-sentences that describe the picture, [D], and
+those that analyse it, [A]; a decomposer breaks the description into atomic facts of five kinds (entity, relation, colour,
+count, other); a verifier sees the picture and says yes or no to each fact. The score of an answer is the share of its facts
+that hold, and the score of the corpus is the mean over answers. At the level of sentences it is the share of descriptive
+sub-sentences without a failed fact; a fact belongs to the sub-sentences that contain the last word of an entity. The mode
+`answer` asks recognizer and decomposer once for each answer (package 0.0.9, and the paper); `sub_sentence` asks them once for
+every piece between commas and full stops (the current code, whose other path does not run). The questions are those of the
+released annotation: 30 COCO pictures, each with a conversation, a detail and a reasoning question. README and annotation
+disagree: in the data, 1 means descriptive (stage 1) and faithful (stage 2). As the criterion, the label of an answer is the
+share of its facts that hold; rows 1-90 are answers of LLaVA, rows 91-180 of InstructBLIP. A short rule replaces the tagger of
+word classes in NLTK.
 
-Official and paper. `official`: every capital D or A is a mark (the code's pattern is a set of letters); a reply without
-marks, or without facts, leaves an answer with no facts, which scores 0, and 1 at the level of sentences; a fact holds if
-the verifier's reply contains yes, and fails on any other reply; words match inside words; in `sub_sentence` the last
-entity of a list ends in a full stop and then matches every sub-sentence. Lists of facts that slip between answers when
-a reply lacks one of the five lines are not reproduced. As criterion an answer without facts has the label 0. `paper`:
-only [D] and [A] are marks; a reply without marks, a reply without any of the five kinds, and an answer without facts are
-unscored; a fact whose verification is neither yes nor no is left out; words match as words. As criterion an answer
-without facts has no label.
+Official and paper. `official`: every capital D or A is a mark, because the pattern in the code is a set of letters. A reply
+without marks, or without facts, leaves an answer without facts, which scores 0, and 1 at the level of sentences. A fact holds
+if the verifier's reply contains yes, and fails for any other reply. Words match inside other words. In `sub_sentence`, the
+last entity of a list ends in a full stop and then matches every sub-sentence. Lists of facts that slip from one answer to
+another when a reply lacks one of the five lines are not reproduced. As the criterion, an answer without facts has the label
+0. `paper`: only [D] and [A] are marks. A reply without marks, a reply without any of the five kinds, and an answer without
+facts are unscored. A fact is left out if the verifier says neither yes nor no. Words match as whole words. As the criterion,
+an answer without facts has no label.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ from hqm import (
 )
 
 KINDS = {"entity": "Entities", "relation": "Relations", "colour": "Colors", "count": "Counting", "other": "Other attributes"}  # fmt: skip
-"""The five kinds of facts, and how a decomposer's line of each begins."""
+"""The five kinds of facts, and the word with which a decomposer's line of each begins."""
 PARTS = ("conv", "detail", "complex")
 RESPONDENTS = ("LLaVA", "InstructBLIP")
-"""Who gave the annotated answers, the first half and the second half of the file."""
+"""The respondents of the annotated answers: the first gave the first half of the file, the second the other half."""
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
-# words that the release's tagger gives none of the classes it looks at
+# words that the release's tagger puts into none of the classes that it looks at
 _CLOSED = frozenset(
     "there is are was were be been being am has have had do does did can could may might will would shall should must "
     "in on at of with to from by for about against between into through during before after above below up down out off "
@@ -75,19 +76,19 @@ _CLOSED = frozenset(
 
 @dataclass(frozen=True)
 class Facts:
-    """What a description states: kind -> facts, and the sub-sentences they come from."""
+    """The facts that a description states, by kind, and the sub-sentences they come from."""
 
     by_kind: Mapping[str, Sequence[str]]
     sentences: Sequence[str]
 
     @property
     def all(self) -> list[tuple[str, str]]:
-        """(kind, fact), kind by kind: the order in which they are verified."""
+        """All facts as (kind, fact), in the order in which they are verified."""
         return [(kind, fact) for kind in KINDS for fact in self.by_kind.get(kind, ())]
 
 
 def marked(text: str, official: bool = True) -> list[str]:
-    """The descriptive pieces of a text with marks after its sub-sentences; officially, every capital D or A is a mark.
+    """The descriptive pieces of a text whose sub-sentences are marked; in `official`, every capital D or A is a mark.
 
     >>> marked("One dog sits, [D] maybe it waits. [A] The grass is wet. [D]")
     ['One dog sits, ', 'The grass is wet. ']
@@ -104,7 +105,7 @@ def marked(text: str, official: bool = True) -> list[str]:
 
 
 def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None:
-    """Kind -> facts of a decomposer's reply; None when it has none of the lines.
+    """Kind -> facts in a decomposer's reply; None if it has no line of facts.
 
     >>> decomposed("Entities: There is a dog. There is a cat.\\nRelations:\\nColors: The dog is red.")
     {'entity': ['There is a dog', 'There is a cat.'], 'relation': [], 'colour': ['The dog is red.']}
@@ -127,9 +128,9 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
 
 
 def last_word(fact: str, at_the_end: bool = False) -> str:
-    """The word by which an entity is found in a sub-sentence: the last one of a class that names things.
+    """The word by which an entity is looked for in a sub-sentence: the last word of a class that names things.
 
-    With `at_the_end` only the very last token counts, and a full stop makes it empty, as in the current code.
+    With `at_the_end` only the very last token counts, and it is empty if that is a full stop, as in the current code.
 
     >>> last_word("There is a young man."), last_word("There is a young man.", at_the_end=True)
     ('man', '')
@@ -147,17 +148,17 @@ def last_word(fact: str, at_the_end: bool = False) -> str:
 
 
 def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, official: bool) -> float | None:
-    """The share of descriptive sub-sentences without a failed fact; None without sub-sentences."""
+    """The share of descriptive sub-sentences without a failed fact; None if there are no sub-sentences."""
     words = [last_word(fact, official and mode == "sub_sentence") for fact in facts.by_kind.get("entity", ())]
 
     def inside(word: str, text: str) -> bool:
         if official:
-            # an empty word is inside every text; in the older code it cannot occur
+            # every text contains an empty word; in the older code there are no empty words
             return word in text and (bool(word) or mode == "sub_sentence")
         return bool(word) and re.search(rf"\b{re.escape(word)}\b", text, re.I) is not None
 
     failed = [
-        # an entity's own fact counts by its place, every other fact by the word in it
+        # the fact of the entity itself is found by its place, every other fact by the word in it
         (i if kind == "entity" else None, fact)
         for i, ((kind, fact), ok) in enumerate(zip(facts.all, holds, strict=True))
         if ok is False
@@ -180,7 +181,7 @@ class FaithScore(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """FaithScore, its sentence level, both for each kind of question, and the facts that hold by their kind."""
+        """FaithScore and its sentence level, both also for each kind of question, and the share of facts that hold by kind."""
         levels = (
             Metric("faithscore", mean_of("faith"), about="Mean over answers of the share of facts that hold."),
             Metric("sentence_faithscore", mean_of("sentence"), about="Mean over answers of the share of descriptive sub-sentences without a failed fact."),
@@ -216,7 +217,7 @@ class FaithScore(Benchmark):
     # --- judging ---
 
     def official_prompt(self, name: str) -> str:
-        """The release's prompts; what its code writes round them is written here."""
+        """The release's prompts, together with the texts that its code adds to them."""
         files = {
             "recognize": ("prompt_label_des_ana.txt", "\n\n{answer}\nLabeled text: "),
             "recognize_part": ("prompt_llama.txt", "\n\n{answer}\nThis sub-sentence is "),
@@ -237,13 +238,13 @@ class FaithScore(Benchmark):
         raise DataError("it has no prompt for the verifier", place=str(code), remedy="Use --prompts hqm.")
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Recognize, decompose, verify."""
+        """Recognize what describes the picture, decompose it into facts, verify each fact."""
         official = self.scoring == "official"
         facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
         if isinstance(facts, str):
             return Verdict.unscored("unparsed", facts)
         question, yes_no = self.prompt("verify"), parser("vlmevalkit")
-        # all at once: what is not known yet can then be asked in one batch
+        # all at the same time, so that the questions without a stored reply go into one batch
         replies = await asyncio.gather(
             *(ask("verifier", fill(question, fact=fact), image=item.image) for _, fact in facts.all)
         )
@@ -290,7 +291,7 @@ class FaithScore(Benchmark):
             return "the recognizer calls a sub-sentence neither descriptive nor analytical"
         marks = ["A" if "analytical" in reply else "D" for reply in said]
         sentences = [marked(f"{piece} [{mark}] ", official) for piece, mark in zip(pieces, marks, strict=True)]
-        # the released code asks for every sub-sentence, and passes over what it gets for an empty one
+        # the released code asks about every sub-sentence and ignores the reply about an empty one
         described = [text for text in map("".join, sentences) if text or official]
         question = self.prompt("decompose")
         replies = await asyncio.gather(*(ask("decomposer", fill(question, description=text)) for text in described))
@@ -306,7 +307,7 @@ class FaithScore(Benchmark):
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `answer` and `image`, the answers to a picture's questions in their order; or HQM's own."""
+        """Records with `answer` and `image`, in the order of a picture's questions; or HQM's own format."""
         records = read_records(path)
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
@@ -318,7 +319,7 @@ class FaithScore(Benchmark):
             place = f"{path}: record {i}"
             image = PurePosixPath(str(take(record, "image", place))).name
             if not left.get(image):
-                raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer a question.")  # fmt: skip
+                raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer for each question.")  # fmt: skip
             given[left[image].pop(0)] = Response(str(take(record, "answer", place)))
         return form, given
 
@@ -330,7 +331,7 @@ class FaithScore(Benchmark):
         half = len(form.items)
         if len(records) != 2 * half:
             raise AnswerError(
-                f"it has {len(records)} rows, not {2 * half}", place=str(path), remedy="Whose answers they are is told by their row: take the whole file."
+                f"it has {len(records)} rows, not {2 * half}", place=str(path), remedy="Only the row says whose answer it is: take the whole file."
             )  # fmt: skip
         rows = []
         for i, record in enumerate(records):
@@ -388,4 +389,4 @@ class FaithScore(Benchmark):
                 len(hedged),
             )  # fmt: skip
         sub_sentences, facts = (sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2"))
-        yield Finding("annotation", f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; the answers' authors are known by their row alone", len(rows))  # fmt: skip
+        yield Finding("annotation", f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; only the row says whose answer it is", len(rows))  # fmt: skip

@@ -1,16 +1,18 @@
-"""GAVIE: 1,000 instructions about Visual Genome pictures, answers marked 0 to 10 for relevancy and for accuracy by a judge.
+"""GAVIE: 1,000 instructions about Visual Genome pictures; a judge marks each answer from 0 to 10 for relevancy and accuracy.
 
-Release: FuxiaoLiu/LRV-Instruction. It ships the instructions, a script that writes prompts, and one prompt with five answers;
-it calls no judge and reads no reply. There is no right answer and no type: the judge is given the regions of the picture
-(captions with boxes, `vg_annotation.json`) and marks the answers. Where that file is not there, it is shown the picture. Modes:
-`single`, one answer a call; `joint`, all respondents' answers to an instruction in one call, as the release's prompt has them.
-Accuracy is the hallucination score, and the item score. Two questions of one picture share a cluster.
+Release: FuxiaoLiu/LRV-Instruction. It has the instructions, a script that writes prompts, and one prompt with five answers;
+it calls no judge and reads no reply. There are no right answers and no types: the judge is given the regions of the picture
+(captions with boxes, `vg_annotation.json`) and marks the answers. Where that file is missing, the judge is shown the picture.
+There are two modes: `single` judges one answer in a call; `joint` judges the answers of all respondents to an instruction in
+one call, as the release's prompt does. Accuracy is the hallucination score and the score of the item. Questions about the
+same picture share a cluster.
 
-Official and paper. The release defines no scoring of replies, so both read them alike: under the heading Relevancy and the
-heading Accuracy, the number behind "score of (the) answer N" (8, 8.5, 8/10); a missing accuracy, two different ones, or one
-outside 0 to 10 leave the answer unscored; a missing relevancy leaves it out of the mean relevancy alone. They differ in the
-prompt: the release's script writes a box's width where its height belongs (`official`); `paper` writes the height. The script
-also asks for a field `instruction` that its file calls `question`, and gives all questions of a picture one file name.
+Official and paper. The release defines no scoring of replies, so both read them alike. Under the heading Relevancy and under
+the heading Accuracy, they read the number after "score of (the) answer N" (8, 8.5, 8/10). A missing accuracy, two different
+ones, or one outside 0 to 10 leave the answer unscored; an answer without a relevancy is left out of the mean relevancy only.
+The two differ in the prompt: the release's script writes the width of a box where its height belongs (`official`); `paper`
+writes the height. The script also asks for a field `instruction`, which its file calls `question`, and gives all questions
+about a picture the same file name.
 """
 
 from __future__ import annotations
@@ -58,17 +60,17 @@ class Gavie(Benchmark):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """One judge."""
+        """The procedure asks for one judge."""
         return ("judge",)
 
     @property
     def jointly(self) -> bool:
-        """In the mode `joint`."""
+        """All answers to an instruction are judged in one call in the mode `joint`."""
         return self.mode == "joint"
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The two means."""
+        """Mean accuracy and mean relevancy."""
         return (
             Metric("accuracy", mean_of("accuracy"), about="Mean mark for what is true of the picture, 0 to 10."),
             Metric(
@@ -77,7 +79,7 @@ class Gavie(Benchmark):
         )
 
     def read(self) -> Form:
-        """`evaluation_set.json`; ids are the places in the file, from 1."""
+        """`evaluation_set.json`; the ids are the positions in the file, from 1."""
         path = self.data / "evaluation_set.json"
         items = []
         for i, record in enumerate(read_records(path), 1):
@@ -91,14 +93,14 @@ class Gavie(Benchmark):
         return Form("original", tuple(items))
 
     def subsets(self, item: Item) -> list[str]:
-        """None: the release has neither types nor splits."""
+        """No subsets: the release has neither types nor splits."""
         return []
 
     # --- judging ---
 
     @cached_property
     def regions(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Picture -> its regions; empty without the annotation."""
+        """Picture -> its regions; empty if the annotation is not there."""
         path = self.data / "vg_annotation.json"
         return dict(read_json(path)) if path.is_file() else {}
 
@@ -109,7 +111,7 @@ class Gavie(Benchmark):
     async def judge_together(
         self, item: Item, responses: Mapping[str, Response], ask: AskJudge
     ) -> Mapping[str, Verdict]:
-        """The marks of several answers in one call; one by one in the mode `single`."""
+        """The marks of several answers, given in one call; in the mode `single`, in one call for each."""
         if len(responses) > 1 and not self.jointly:
             return await super().judge_together(item, responses, ask)
         names = [name for name, response in responses.items() if response.state not in ("error", "missing")]
@@ -148,7 +150,7 @@ class Gavie(Benchmark):
         return "\n".join(lines)
 
     def official_prompt(self, name: str) -> str:
-        """The release's prompt: its own example with the picture, the instruction and the answers taken out."""
+        """The release's prompt: its example, with places for the regions, the instruction and the answers."""
         path = next((p for p in (self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt") if p.is_file()), None)
         if path is None or not self.regions:
             raise DataError(
@@ -198,14 +200,16 @@ class Gavie(Benchmark):
         if len(saved) != len(self.original):
             what = f"{len(saved)} replies for {len(self.original)} questions"
             raise AnswerError(
-                what, place=str(path), remedy="Write one reply a question, an empty text where there is none."
+                what,
+                place=str(path),
+                remedy="Write one reply for each question, and an empty text where there is none.",
             )
         return {item.id: {"judge": [text]} for item, text in zip(self.original.items, saved, strict=True)}
 
     # --- oddities ---
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What is odd in the evaluation set."""
+        """The oddities of the evaluation set."""
         items = form.items
         yield Finding(
             "no-target", "no question has a right answer or a type: everything rests on the judge", len(items)
@@ -232,17 +236,17 @@ class Gavie(Benchmark):
         ]
         yield from finding("absent-options", "{n} questions ask to choose among options that they do not name", options)
         if not self.regions:
-            missing = "vg_annotation.json is not there: the judge is shown the picture in place of its regions"
+            missing = "vg_annotation.json is not there: the judge is shown the picture instead of its regions"
             yield Finding("no-regions", missing, len(pictures))
 
 
 def _question(record: dict[str, Any], place: str) -> str:
-    """The release's file says `question`, its script `instruction`."""
+    """The question of a record, which the release's file calls `question` and its script `instruction`."""
     return str(record["instruction"] if "instruction" in record else take(record, "question", place))
 
 
 def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None, str]]:
-    """The marks of all answers under one heading, each with the reason where there is none.
+    """The marks of all answers under one heading, each with the reason if there is none.
 
     >>> text = "Relevancy:\\nscore of the answer1: 9\\nreason: ok\\nAccuracy:\\nscore of the answer1: 4/10\\nreason: no cat"
     >>> read_marks(text, "relevancy", 1), read_marks(text, "accuracy", 2)[1]

@@ -1,28 +1,31 @@
 """Hal-Eval: captions with a wrong object, attribute, relation or event (discriminative), and free descriptions (generative).
 
-Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which
-nobody can get) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's types become object =
-existence, attribute = attribute, relation = relation, event = action (a made-up happening with its own things).
+Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which are
+not available) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's types become object =
+existence, attribute = attribute, relation = relation, event = action (a made-up event with things of its own).
 
-Discriminative (`hal_eval_d`): does the caption fit the picture? Five captions a picture; a type's scores compare the true
-captions with that type's, so every type shares one recall. Metrics are called `in_domain.object.f1` and so on. Four forms:
-the question of the release's code (original), that of the paper (parallel), `flipped` (does the caption contradict the
-picture? the answers turn round, so yes is another class there) and `cot` (the paper's question with its request to go
-step by step). Answers are the release's JSON (`result`: five of 0 = no, 1 = yes, 2 = neither, in the order true,
-relation, object, attribute, event; `predict`: the texts up to the first comma), or HQM's own format.
+Discriminative (`hal_eval_d`): does the caption fit the picture? Every picture has five captions. The scores of a type compare
+the true captions with the captions of that type, so that all types share one recall. Metrics are called
+`in_domain.object.f1` and so on. There are four forms: the question of the release's code (original), the question of the paper
+(parallel), `flipped` (does the caption contradict the picture? the right answers change, so "yes" means something else there)
+and `cot` (the paper's question with its request to go step by step). Answers are the release's JSON (`result`: five of 0 = no,
+1 = yes, 2 = neither, in the order true, relation, object, attribute, event; `predict`: the texts up to the first comma), or
+HQM's own format.
 
-Generative (`hal_eval_g`): a short and a long description of every picture, judged by a model that sees the picture:
-whether anything is made up, then of which types. Hal-Evaluator's weights are not in the release; any model may judge. The
-release has no instruction for the descriptions; ours stand here. Answers are its JSON of `image` and `predict`, with
-`short` or `long` in the file's name; the evaluator's `first_answer` and `second_answer` are read as recorded replies.
+Generative (`hal_eval_g`): a short and a long description of every picture, judged by a model that sees the picture. It is asked
+whether anything is made up, and then of which types that is. The release does not have the weights of Hal-Evaluator, so any
+model may judge. The release has no instruction for the descriptions either; we wrote ours. Answers are the release's JSON of
+`image` and `predict`, with `short` or `long` in the file's name; the evaluator's `first_answer` and `second_answer` are read
+as recorded replies.
 
-Official and paper. Discriminative, `official`: an answer is read up to its first comma, `no` anywhere in it (also in
-"know") is a no, then `yes` or `match` is a yes; what is neither counts as wrong in accuracy, recall and yes-ratio. The
-release has no code for the metrics, they are the paper's. `paper`: the reader `strict`; what it cannot read is left out.
-The forms `flipped` and `cot` have their own readers (`strict`, `last`) in both. Generative, `official`: the first of `Yes`
-and `No`, in this case and even inside a word, neither is a No; types by parts of words; shares of the hallucinated
-descriptions, null where there are none (there the release stops with an error). `paper`: yes or no as a word in any case,
-neither is left out; types by parts of words in any case.
+Official and paper. Discriminative, `official`: an answer is read up to its first comma; `no` anywhere in it (also in "know")
+means no, otherwise `yes` or `match` means yes; an answer that is neither counts as wrong in accuracy, recall and yes-ratio.
+The release has no code for the metrics; they are the paper's. `paper`: the parser `strict` reads the answers, and what it
+cannot read is left out. The forms `flipped` and `cot` have parsers of their own (`strict`, `last`) in both. Generative,
+`official`: the first of `Yes` and `No` counts, only in this spelling and even inside a word; neither means No. Types are
+recognised by parts of words. Shares are those of the hallucinated descriptions, and null if there are none (where the release
+stops with an error). `paper`: yes or no as a word in any case; a reply with neither is left out; types are recognised by parts
+of words in any case.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ from hqm import (
 
 PARTS = ("in_domain", "out_of_domain")
 KINDS = ("relation", "object", "attribute", "event")
-"""In the order of the files."""
+"""The types of captions, in the order of the release's files."""
 LENGTHS = ("short", "long")
 _TYPES = {"relation": "relation", "object": "existence", "attribute": "attribute", "event": "action"}
 _NAMES = dict(zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True))
@@ -112,7 +115,7 @@ def _generative() -> Iterator[Metric]:
 
 
 def says_hallucinated(reply: str, official: bool) -> bool | None:
-    """Whether an evaluator's reply says that something is made up; None where it does not say.
+    """Whether an evaluator's reply says that something is made up; None if the reply does not decide.
 
     >>> says_hallucinated("Nothing. Yes", official=True), says_hallucinated("Nothing. Yes", official=False)
     (False, True)
@@ -125,9 +128,9 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
 
 
 def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
-    """The types that an evaluator's reply names; `other` where it names none that counts.
+    """The types that an evaluator's reply names; `other` if it names no type that counts.
 
-    `events` also takes the word event for what the release's evaluator calls additional.
+    With `events`, the word event counts like additional, the word that the release's evaluator uses.
 
     >>> types_said("Attribute and relationship", official=True), types_said("OBJECT", official=True)
     (['relation', 'attribute'], ['other'])
@@ -151,7 +154,7 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
 
 
 class HalEval(Benchmark):
-    """One of the two evaluations of Hal-Eval, told apart by the card's task."""
+    """One of the two evaluations of Hal-Eval; the card's task says which."""
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
         if card.task == "yes_no" and settings.get("scoring") == "paper" and not settings.get("reader"):
@@ -164,12 +167,12 @@ class HalEval(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """Every metric over everything, by type or length, by domain, and by both."""
+        """Every metric over all items, by type or length, by domain, and by both."""
         return tuple(_discriminative() if self._asks_yes_no else _generative())
 
     @cached_property
     def _pictures(self) -> list[tuple[str, int, str, list[str]]]:
-        """Part, row, picture and the five captions of every picture."""
+        """For every picture its part, its row, its name and its five captions."""
         made = []
         for part in PARTS:
             path = self.data / f"{part}_evaluation.json"
@@ -192,27 +195,15 @@ class HalEval(Benchmark):
         return made
 
     def read(self) -> Form:
-        """Five captions a picture, or two lengths."""
+        """Five captions, or two lengths, for every picture."""
         items = []
         for part, row, image, captions in self._pictures:
             if self._asks_yes_no:
                 for kind, caption in zip(("truth", *KINDS), captions, strict=True):
                     target = "yes" if kind == "truth" else "no"
-                    meta = {"kind": kind, "caption": caption}
-                    prompt = CODE.replace("{caption}", caption)
-                    items.append(
-                        Item(
-                            f"{part}/{row}/{kind}",
-                            prompt,
-                            "yes_no",
-                            target,
-                            image,
-                            _TYPES.get(kind),
-                            part,
-                            image,
-                            meta=meta,
-                        )
-                    )
+                    key, meta = f"{part}/{row}/{kind}", {"kind": kind, "caption": caption}
+                    prompt, kind_type = CODE.replace("{caption}", caption), _TYPES.get(kind)
+                    items.append(Item(key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta))
             else:
                 for length in LENGTHS:
                     key, meta = f"{part}/{row}/{length}", {"kind": length}
@@ -221,7 +212,7 @@ class HalEval(Benchmark):
         return Form("original", tuple(items))
 
     def parallel(self, form: Form) -> Form:
-        """The paper's question, or the other instruction of the same length."""
+        """The question of the paper, or the other instruction for the same length."""
         if self._asks_yes_no:
             return self._asked_as("parallel", form, PAPER, "hal_eval.paper")
         return Form(
@@ -230,7 +221,7 @@ class HalEval(Benchmark):
         )
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
-        """`flipped` and `cot`."""
+        """The forms `flipped` and `cot`; none for descriptions."""
         if not self._asks_yes_no:
             return ()
         flipped = self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")
@@ -243,17 +234,17 @@ class HalEval(Benchmark):
         return Form(name, tuple(replace(i, prompt=t, rule=rule) for i, t in zip(form.items, texts, strict=True)))
 
     def subsets(self, item: Item) -> Sequence[str]:
-        """Its domain, its type or length, and both; a true caption is in every type."""
+        """The item's domain, its type or length, and both together; a true caption belongs to every type."""
         kinds = KINDS if item.meta["kind"] == "truth" else (str(item.meta["kind"]),)
         return [item.part, *kinds, *(f"{item.part}.{kind}" for kind in kinds)]
 
     def reader(self, item: Item) -> Parser:
-        """Steps end with their answer, and a contradicted caption is no match."""
+        """`cot` answers end with the yes or no, and the form `flipped` asks about contradictions, not about a match."""
         own = {"hal_eval.flipped": "strict", "hal_eval.cot": "last"}
         return parser(own[item.rule]) if item.rule in own else super().reader(item)
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The four counts; an unreadable answer is wrong by the release and unscored by the paper."""
+        """The four counts; an unreadable answer is wrong for the release and unscored for the paper."""
         if not self._asks_yes_no:
             return Verdict.unscored("missing", "no judge was asked")
         read = super().score(item, response)
@@ -266,11 +257,11 @@ class HalEval(Benchmark):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Descriptions are judged by a model."""
+        """The judge of descriptions; none for yes/no questions."""
         return () if self._asks_yes_no else ("judge",)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Is anything made up, and then of which types; the evaluator sees the picture both times."""
+        """Ask whether anything is made up, and then of which types; the evaluator sees the picture both times."""
         official = self.scoring == "official"
         first = await ask("judge", fill(self.prompt("exists"), caption=response.text), item.image)
         made_up = says_hallucinated(first, official)
@@ -284,7 +275,7 @@ class HalEval(Benchmark):
         return Verdict(float(not made_up), {**tally, **dict.fromkeys(kinds, 1.0)}, "ok", ", ".join(kinds))
 
     def official_prompt(self, name: str) -> str:
-        """What the release's script puts to Hal-Evaluator; its second turn repeats the first."""
+        """The prompts that the release's script gives to Hal-Evaluator; the second repeats the first turn."""
         path = self.data / "eval_our_model_llava15.py"
         try:
             nodes = list(ast.walk(ast.parse(read_text(path))))
@@ -325,7 +316,7 @@ class HalEval(Benchmark):
         return form, given
 
     def _five(self, row: Any, place: str) -> list[str]:
-        """The five answers of a row: the release's own reading for `official`, its texts for `paper`."""
+        """The five answers of a row: as the release has read them for `official`, their texts for `paper`."""
         codes = row.get("result") if isinstance(row, dict) else row
         texts = row.get("predict") if isinstance(row, dict) else None
         if texts is not None and (codes is None or self.scoring == "paper"):
@@ -366,7 +357,7 @@ class HalEval(Benchmark):
     # --- what is odd ---
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What gives the answer away, and what cannot be got."""
+        """What gives the answers away, and which pictures are not available."""
         parts = {item.part for item in form.items}
         for part in PARTS:
             of_part = [picture for picture in self._pictures if picture[0] == part and part in parts]
@@ -381,7 +372,7 @@ class HalEval(Benchmark):
 
     @staticmethod
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
-        """What a reader who never sees the picture can go by."""
+        """What gives the answer away to someone who never sees the picture."""
         empty = [f"row {i}: {kind}" for i, row in enumerate(rows, 1) for kind, text in zip(("truth", *KINDS), row, strict=True) if not text.strip()]  # fmt: skip
         yield from finding(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
         spaced = [row[0] for row in rows if row[0] != row[0].strip()]

@@ -1,24 +1,26 @@
-"""HallusionBench: yes/no questions asked of a figure, of an edited figure, and (of charts, maps, tables) without one.
+"""HallusionBench: yes/no questions asked with a figure, with an edited figure, and (about charts, maps, tables) without one.
 
 Release: tianyi-lab/HallusionBench. Visual dependent questions (VD) need the figure; visual supplement questions (VS) can be
-answered without, and figure 0 of each of their sets is no figure at all. A question put to several figures of a set is a
-pair. The judge says correct, incorrect or unclear of an answer against `gt_answer_details`; asked again, whether a wrong
-answer is the same as the one given to figure 0. The mode `rule` asks nobody: a read yes or no against `gt_answer`. A result
-file is a JSON list of the questions with `model_prediction`, and with `gpt4v_output_gpt_check` and `same` once judged.
+answered without it, and figure 0 of each of their sets is no figure at all. A question that is asked with several figures of a
+set is a pair. The judge compares an answer with `gt_answer_details` and says correct, incorrect or unclear; about a wrong
+answer it is asked again whether it is the same as the answer given with figure 0. The mode `rule` asks no judge: it compares
+the yes or no that it reads with `gt_answer`. A result file is a JSON list of the questions with `model_prediction`, and, once
+judged, with `gpt4v_output_gpt_check` and `same`.
 
-aAcc is per question, fAcc per figure with all its questions right (text-only ones are no figure), qAcc per pair with all its
-figures right. LH, VI and Mixed are the shares of errors that the release's decision tree puts down to language
-hallucination, to visual illusion, to either. Types: the release labels none; its subcategories are mapped (chart and table
-to comparison, map to relation, illusion to comparison, figure to existence, math to attribute, video to action).
+aAcc is the accuracy over questions. fAcc is the share of figures with all questions right (text-only questions have no
+figure), and qAcc the share of pairs with all figures right. LH, VI and Mixed are the shares of errors that the release's
+decision tree attributes to language hallucination, to visual illusion, or to either. The release labels no types; its
+subcategories are mapped (chart and table to comparison, map to relation, illusion to comparison, figure to existence, math to
+attribute, video to action).
 
-Official and paper. `official`: a reply without "correct" is unclear, and one without "same" is different; measures are
-percentages of four decimals; the easy and hard accuracies are those of pairs within the original figures and within
-the edited ones; whether an answer said yes is inferred from its being counted right, so that an unclear answer counts as a
-no to a question whose answer is yes, and as a yes otherwise (the other way round where unclear is right); only the questions
-that a file has count. `paper`: a reply that says none of the words is unscored; plain percentages; easy and hard are per
-question; unclear answers are neither yes nor no; all 1,129 questions count. Both count an unclear answer to a text-only VS
-question as right. Where the release stops with an error (no errors to share out, a pair without its figure 0), the metric
-is null or leaves the pair out.
+Official and paper. `official`: a reply without "correct" means unclear, and one without "same" means different. Measures are
+percentages with four decimals. The easy and hard accuracies are those of pairs within the original figures and within the
+edited ones. Whether an answer said yes is inferred from its being counted right: an unclear answer counts as a no to a
+question whose answer is yes, and as a yes otherwise (the other way round where unclear is right). Only the questions in a file
+count. `paper`: a reply that says none of the words is unscored; percentages are not rounded; easy and hard are per question;
+unclear answers are neither yes nor no; all 1,129 questions count. Both count an unclear answer to a text-only VS question as
+right. Where the release stops with an error (no errors to share out, a pair without its figure 0), the metric is null or
+leaves the pair out.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ class HallusionBench(Benchmark):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """One judge, asked once or twice; nobody in the mode `rule`."""
+        """One judge, which is asked once or twice; no judge in the mode `rule`."""
         return () if self.mode == "rule" else ("judge",)
 
     # --- items ---
@@ -118,7 +120,7 @@ class HallusionBench(Benchmark):
         )
 
     def parallel(self, form: Form) -> Form:
-        """The negated questions; what contradicts itself, and what asks with which, stays out."""
+        """The negated questions, without those that have both answers or that ask with "which"."""
         truths: dict[tuple[str, str], set[str]] = defaultdict(set)
         for item in form.items:
             truths[self._asked_of(item)].add(str(item.target))
@@ -136,13 +138,13 @@ class HallusionBench(Benchmark):
         return item.image or item.cluster, " ".join(item.prompt.split())
 
     def subsets(self, item: Item) -> list[str]:
-        """Category, subcategory, and within each the easy (original) and hard (edited) figures."""
+        """Category and subcategory, and within each the easy (original) and the hard (edited) figures."""
         scopes = [item.part.lower(), f"{item.part.lower()}_{item.meta['subcategory']}"]
         level = "hard" if item.meta["visual"] == "2" else "easy"
         return [*scopes, level, *(f"{scope}_{level}" for scope in scopes)]
 
     def groupings(self, item: Item) -> Mapping[str, str]:
-        """The pair, and the figure unless the question is put without one."""
+        """The pair, and the figure unless the question is asked without one."""
         groups = {"pair": str(item.meta["pair"])}
         if not text_only(item):
             groups["figure"] = f"{item.cluster}_{item.meta['figure']}"
@@ -152,11 +154,11 @@ class HallusionBench(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The accuracies by category and subcategory, the consistency of figures, the bias to yes, the diagnosis."""
+        """The accuracies by category and subcategory, the consistency of figures, the bias to yes, the causes of errors."""
         return tuple(metrics_of(self.scoring))
 
     def _verdict(self, item: Item, code: int, read: str, same: float | None = None) -> Verdict:
-        """The verdict of 0 (wrong), 1 (right) or 2 (unclear)."""
+        """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
         said = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
@@ -179,17 +181,17 @@ class HallusionBench(Benchmark):
         return Verdict(float(right), tally, "ok", read)
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The read yes or no against `gt_answer`; what cannot be read is unscored."""
+        """The yes or no that was read, compared with `gt_answer`; an answer that cannot be read is unscored."""
         read = super().score(item, response)
         return self._verdict(item, int(read.value), read.read) if read.value is not None else read
 
     def beside(self, item: Item) -> tuple[str, ...]:
-        """The same question put to figure 0."""
+        """The same question asked with figure 0."""
         first = f"{item.cluster}_0_{item.id.rpartition('_')[2]}"
         return () if item.meta["figure"] == "0" else (first,)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Correct, incorrect or unclear; of a wrong answer to another figure than 0, whether it is the same as there."""
+        """Ask for correct, incorrect or unclear; and whether a wrong answer is the same as the one given with figure 0."""
         prompt = fill(
             self.prompt("correctness"), question=item.prompt, reference=_reference(item), prediction=response.text
         )
@@ -224,7 +226,7 @@ class HallusionBench(Benchmark):
         return 0.0 if self.scoring == "official" or "different" in said else None
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-        """Put every error down to a cause, by what was answered to figure 0."""
+        """Attribute every error to a cause, by what was answered with figure 0."""
         firsts = {
             str(item.meta["pair"]): (item, verdict)
             for item, verdict in zip(items, verdicts, strict=True)
@@ -238,7 +240,7 @@ class HallusionBench(Benchmark):
         return related
 
     def _cause(self, item: Item, verdict: Verdict, first: tuple[Item, Verdict] | None) -> str | None:
-        """The release's decision tree; None for a right answer, or where what it asks for is not known."""
+        """The release's decision tree; None for a right answer, or where something that the tree needs is unknown."""
         code = _code(verdict)
         if verdict.tally["right"]:
             return None
@@ -263,7 +265,7 @@ class HallusionBench(Benchmark):
         return "vi"
 
     def official_prompt(self, name: str) -> str:
-        """The prompt as the release's `utils.py` puts it together."""
+        """The prompt as the release's `utils.py` builds it."""
         path = self.data / "utils.py"
         if not path.is_file():
             raise DataError(
@@ -283,7 +285,7 @@ class HallusionBench(Benchmark):
     # --- recorded files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Result files with `model_prediction`, joined by ids and text; one file, or a folder with a VD and a VS file."""
+        """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by ids and questions."""
         given: dict[str, Response] = {}
         for record, key, place in self._records(path, form):
             text = take(record, "model_prediction", place)
@@ -295,7 +297,7 @@ class HallusionBench(Benchmark):
         return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
-        """Record, item id and place; ids alone are not trusted, since releases have given them to other questions."""
+        """Record, item id and place; the question must match too, because releases have used ids for other questions."""
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
             for i, record in enumerate(read_records(file), 1):
@@ -326,12 +328,12 @@ class HallusionBench(Benchmark):
         return replies
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What is odd in the released file."""
+        """The oddities of the released file."""
         return find_oddities(form)
 
 
 def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
-    """The items, each with the number of questions that are put to its figure."""
+    """The items, each with the number of questions about its figure."""
     items = tuple(items)
     sizes = Counter((item.cluster, item.meta["figure"]) for item in items)
     return tuple(replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]}) for item in items)
@@ -342,7 +344,7 @@ def _code(verdict: Verdict) -> int:
 
 
 def _reference(item: Item) -> str:
-    """The reference answer; of a negated question its opening yes or no is turned round."""
+    """The reference answer; for a negated question, with the opposite of the yes or no that it begins with."""
     details = str(item.meta["details"])
     match = _BARE.match(details)
     if not item.rule or match is None:

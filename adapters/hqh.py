@@ -1,22 +1,24 @@
-"""HQH: open questions of eight hallucination types about Visual Genome pictures, each answer judged by a language model.
+"""HQH: open questions of eight hallucination types about Visual Genome pictures; a language model judges each answer.
 
-Release: HQHBench/HQHBench. `HQH.json` in any of its shapes: `image` or `images`, with or without a ground truth for
-existence. An answer file is a copy of it with a field `answer` (or `answers`, one entry a model). Three procedures were
-released and each is a mode. `february2025` (the current one): correct or incorrect, and the number of extra claims that
-contradict the picture. `june2024`: with or without hallucination, one answer a call. `joint` (July 2024 to February
-2025): the same, all models' answers to an item in one call. The judge reads a caption and regions of the picture from
-`image_data.json`; that file no longer comes with the release, the one of June 2024 describes 925 of the 3,153 pictures.
-Our prompts then say that no description is at hand; the release's cannot be filled, and the answer is unscored.
+Release: HQHBench/HQHBench. `HQH.json` is read in any of its shapes: with `image` or `images`, and with or without a ground
+truth for existence. An answer file is a copy of it with a field `answer` (or `answers`, with one entry for each model). Three
+procedures were released, and each is a mode. `february2025` (the current one): correct or incorrect, and the number of extra
+claims that contradict the picture. `june2024`: with or without hallucination, one answer in a call. `joint` (July 2024 to
+February 2025): the same, with all models' answers to an item in one call. The judge reads a caption and regions of the picture
+from `image_data.json`. That file no longer comes with the release; the one of June 2024 describes 925 of the 3,153 pictures.
+For the other pictures our prompts say that no description is at hand; the release's prompts cannot be filled, and the answer
+is unscored.
 
 Official and paper. `official` reads replies as the released code does. June 2024: `With hallucination` anywhere, else
-`Without hallucination`, else the item is dropped (here: unscored and counted). Joint: the first `AnswerN` of a line says
-whose line it is; a model named on two lines counts twice, one without a line is dropped; the code keeps one set of
-counters for all models by mistake, so that it prints the pool of all models for each: here `hallucination_rate` is the
-model's own and `pooled_rate` what is printed; a file with several models' answers is scored as their pool. February 2025: the last line with `Answer:` that has `Incorrect` or
-`Correct`, and the last line with `Extra Contradictory Claims: N`; the code asks until both were read, be it in different
-replies, without end; here up to five replies are looked at, then the answer is unscored. Its rate of a type counts the
-main answer alone, its overall rate the extra claims too. `paper`: both verdicts in any case and with markup round them,
-a reply that says both is unscored, one reply is asked for, and the rate of a type is the overall one of its items.
+`Without hallucination`; otherwise the code drops the item (here it is unscored and counted). Joint: the first `AnswerN` of a
+line says which answer the line is about; an answer with two lines counts twice, one without a line is dropped. By mistake, the
+code keeps one set of counters for all models and so prints the rate of all models' answers for each model: here
+`hallucination_rate` is the model's own rate, and `pooled_rate` is what is printed. A file with several models' answers is
+scored as their pool. February 2025: the last line with `Answer:` that has `Incorrect` or `Correct`, and the last line with
+`Extra Contradictory Claims: N`. The code asks again, without limit, until it has read both, even from different replies; here
+up to five replies are read, and then the answer is unscored. The rate of a type counts only the main answer, the overall rate
+counts the extra claims too. `paper`: both verdicts are read in any case and with markup around them; a reply that says both is
+unscored; only one reply is asked for; and the rate of a type is the overall rate of its items.
 """
 
 from __future__ import annotations
@@ -60,10 +62,10 @@ _TYPES = {"OCR": "ocr", "count": "counting", "counting": "counting", "ocr": "ocr
 _TYPES |= {name: name for name in ("action", "attribute", "comparison", "environment", "existence", "relation")}
 TYPES = ("action", "attribute", "comparison", "counting", "environment", "existence", "ocr", "relation")
 TRIES = 5
-"""How many replies `official` looks at where the released code never stops asking."""
+"""How many replies `official` reads where the released code would go on asking without end."""
 _NOTHING = "(no description of this picture is at hand)"
 _PLACES = ("instruction", "truth", "caption", "details", "answer", "format")
-"""What the places `{}` of a released prompt are for; existence has no truth, only `joint` has a format."""
+"""The meaning of each `{}` in a released prompt; existence has no `truth`, and only `joint` has a `format`."""
 _EITHER = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
 _LINE = re.compile(r"Answer(\d+)")
 _EXTRA = re.compile(r"Extra Contradictory Claims: ?(\d+)")
@@ -72,7 +74,7 @@ _ANY_MAIN = re.compile(r"\banswer\b[\s*_]*:[\s*_\[(]*(in)?correct\b", re.IGNOREC
 
 
 def read_binary(reply: str, official: bool) -> bool | None:
-    """Whether a reply finds a hallucination; None when it does not say, or (paper) says both.
+    """Whether a reply finds a hallucination; None if it does not say, or (`paper`) says both.
 
     >>> read_binary("Without hallucination, it fits.", True), read_binary("I cannot tell.", True)
     (False, None)
@@ -84,7 +86,7 @@ def read_binary(reply: str, official: bool) -> bool | None:
 
 
 def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
-    """Whether the main answer is wrong, and the number of extra contradictory claims; None for what is not said.
+    """Whether the main answer is wrong, and the number of extra contradictory claims; None for what the reply lacks.
 
     >>> read_claims("Answer: Incorrect\\nExtra Contradictory Claims: 2, a hat, a dog", True)
     (True, 2)
@@ -105,7 +107,7 @@ def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
 
 
 def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
-    """Number of an answer -> what each line about it says (True: with hallucination).
+    """Number of an answer -> the verdict of each line about it (True: with hallucination).
 
     >>> read_joint("Answer1: With hallucination, a dog\\nAnswer2: Without hallucination", True)
     {1: [True], 2: [False]}
@@ -132,7 +134,7 @@ class Hqh(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The hallucination rate and each type's; the rate of the main answer and extra claims where they are judged."""
+        """The hallucination rate, overall and by type; main answers and extra claims too where they are judged."""
         rate = Metric("hallucination_rate", mean_of("hallucinated"), "lower", share=True, about="Share of answers that hallucinate.")  # fmt: skip
         main = Metric("main_rate", mean_of("main"), "lower", share=True, about="Share of answers whose main answer is wrong.")  # fmt: skip
         of_type = rate
@@ -175,12 +177,12 @@ class Hqh(Benchmark):
         return Form("original", tuple(items))
 
     def parallel(self, form: Form) -> Form:
-        """Every question in other words, with what it asks about as it stands."""
+        """Every question in other words; what it asks about stays as it is."""
         return build_parallel(form, reword_item)
 
     @cached_property
     def _described(self) -> dict[str, dict[str, str]]:
-        """Picture -> caption and regions, of the newest `image_data` file there is."""
+        """Picture -> caption and regions, from the newest `image_data` file that is there."""
         paths = [self.data / name for name in ("image_data.json", "image_data_june2024.json")]
         return next((read_json(path) for path in paths if path.exists()), {})
 
@@ -208,7 +210,7 @@ class Hqh(Benchmark):
         return parts[0] + "".join(f"{{{key}}}{part}" for key, part in zip(places, parts[1:], strict=True))
 
     def _asked_of_judge(self, item: Item, answer: str, form: str = "") -> str | None:
-        """The judge's prompt; None where there is nothing to judge by."""
+        """The judge's prompt; None if neither a description nor a right answer is there to judge by."""
         seen = self._described.get(item.meta["image_id"])
         if seen is None and (self.prompts == "official" or not item.target):
             return None
@@ -255,7 +257,7 @@ class Hqh(Benchmark):
     async def judge_together(
         self, item: Item, responses: Mapping[str, Response], ask: AskJudge
     ) -> Mapping[str, Verdict]:
-        """In the mode `joint` all answers in one call, numbered in the order given; else one by one."""
+        """All answers in one call in the mode `joint`, numbered in the order given; otherwise each by itself."""
         if not self.jointly:
             return await super().judge_together(item, responses, ask)
         verdicts = {
@@ -264,7 +266,7 @@ class Hqh(Benchmark):
             if r.state in ("error", "missing")
         }
         asked = [name for name in responses if name not in verdicts]
-        # a file of the release's own has several models' answers to an item: they are scored as one
+        # a file of the release has several models' answers to an item: they are scored together
         texts = [
             (name, text) for name in asked for text in responses[name].detail.get("answers", [responses[name].text])
         ]
@@ -279,7 +281,7 @@ class Hqh(Benchmark):
         said = read_joint(await ask("judge", prompt), official)
         lines = {i: bad for i, bad in said.items() if i <= len(texts) and (official or len(set(bad)) == 1)}
         pool = [bad for of in lines.values() for bad in of]
-        # the pool is printed for every model, also for one without a line
+        # the pooled rate is printed for every model, even for one without a line
         pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
         for name in asked:
             of_name = [
@@ -293,7 +295,7 @@ class Hqh(Benchmark):
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A copy of `HQH.json` with `answer`, or with `answers`: of one model, or jointly judged of several as one."""
+        """A copy of `HQH.json` with `answer`, or with `answers` of one model (in the mode `joint`, of several)."""
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
@@ -304,7 +306,9 @@ class Hqh(Benchmark):
                 wrong = f"there is no item {key!r}" if item is None else f"the item {key} asks something else"
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
             if key in given:
-                raise AnswerError(f"the item {key} is answered twice", place=place, remedy="Keep one answer an item.")
+                raise AnswerError(
+                    f"the item {key} is answered twice", place=place, remedy="Keep one answer for each item."
+                )
             given[key] = Response(*_state(record, texts[0] if texts else None))
             if len(texts) > 1 and self.jointly:
                 given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
@@ -314,7 +318,7 @@ class Hqh(Benchmark):
         return form, given
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
-        """A file with `answers`: model N gave the N-th answer of every item."""
+        """A file with `answers`: the N-th answer to every item is that of the respondent `ModelN`."""
         if not path.is_file() or path.suffix != ".json":
             return None
         records = read_records(path)
@@ -364,7 +368,7 @@ class Hqh(Benchmark):
 
 
 def _constant(path: Path, name: str) -> str:
-    """A text that a Python file assigns, without running it."""
+    """A text that a Python file assigns to a name; the file is not run."""
     for node in ast.parse(read_text(path)).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
             return str(ast.literal_eval(node.value))

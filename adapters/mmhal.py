@@ -1,17 +1,17 @@
-"""MMHal-Bench: 96 open questions of eight kinds, every answer rated from 0 to 6 by a judge that knows the picture's objects.
+"""MMHal-Bench: 96 open questions of eight kinds; a judge that knows the picture's objects rates every answer from 0 to 6.
 
 Release: Shengcao1006/MMHal-Bench with the scorer of llava-rlhf/LLaVA-RLHF. The template is a JSON list; an answer file is the
 same list with `model_answer` filled, and the saved replies are a list of the judge's responses in the same order. Copies
 circulate under other names and with `gold_answer` for `gt_answer`. A rating below 3 is a hallucination. Types: attribute,
 counting, environment, relation and comparison are the paper's own; adversarial questions (about things that are not there)
-and holistic ones (descriptions) are existence; `other` has no one type.
+and holistic ones (descriptions) are existence; `other` has no single type.
 
-Official and paper. `official`: a reply's rating is the one number s of 0 to 6 for which it has `rating: s` (so "Rating: 10" is
-read as 1, and "**Rating:** 5" not at all); with none or several the answer scores 0, that is, it counts as a hallucination
-(it is counted as unparsed all the same); a question's kind is its place in the answer file modulo 8; a file must have 96
-answers. `paper`: the number behind the word "rating", whatever stands between; none, several different ones or one outside
-0 to 6 leave the answer unscored; the kind is the one that the record states; missing answers are counted, and
-nothing is rounded, where the release prints two decimals.
+Official and paper. `official`: the rating of a reply is the one number s of 0 to 6 for which the reply contains `rating: s` (so
+"Rating: 10" is read as 1, and "**Rating:** 5" is not read at all). With none or several of them the answer scores 0, that is,
+it counts as a hallucination (and is still counted as unparsed). The kind of a question is its place in the answer file modulo
+8, and a file must have 96 answers. `paper`: the rating is the number after the word "rating", with whatever punctuation
+between them; no rating, several different ones, or one outside 0 to 6 leave the answer unscored. The kind is the one that the
+record states. Missing answers are counted, and nothing is rounded, while the release prints two decimals.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class MMHal(Benchmark):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """One judge."""
+        """The procedure asks for one judge."""
         return ("judge",)
 
     @cached_property
@@ -79,7 +79,7 @@ class MMHal(Benchmark):
         return (*both, *(metric.within(kind) for metric in both for kind in KINDS))
 
     def read(self) -> Form:
-        """The template, under any of its names; ids are the ids of the pictures."""
+        """The template, under any of its names; the ids of items are those of the pictures."""
         path = next((self.data / name for name in _FILES if (self.data / name).is_file()), None)
         if path is None:
             raise DataError("the template is not there", place=str(self.data), remedy=f"It is called {_FILES[0]}.")
@@ -113,13 +113,13 @@ class MMHal(Benchmark):
         )
 
     def subsets(self, item: Item) -> list[str]:
-        """The kind of question."""
+        """The kind of the question."""
         return [str(item.meta["kind"])]
 
     # --- judging ---
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """One rating."""
+        """Ask the judge for a rating of the answer."""
         prompt = fill(
             self.prompt("rating"),
             contents=item.meta["contents"],
@@ -136,7 +136,7 @@ class MMHal(Benchmark):
         return Verdict(value, tally, "unparsed" if score is None else "ok", f"{value:g}", reason)
 
     def _read(self, reply: str) -> tuple[float | None, str]:
-        """The rating, or None and why there is none."""
+        """The rating, or None with the reason why there is none."""
         if self.scoring == "official":
             hits = [float(s) for s in range(7) if f"rating: {s}" in reply.lower()]
         else:
@@ -148,7 +148,7 @@ class MMHal(Benchmark):
         return None, f"the reply has {len(hits) or 'no'} ratings: {reply[-80:]!r}"
 
     def official_prompt(self, name: str) -> str:
-        """The release's prompt: `judge_prompt.txt`, or out of its `eval_gpt_mmhal.py`."""
+        """The release's prompt, from `judge_prompt.txt` or from its `eval_gpt_mmhal.py`."""
         text, program = self.data / "judge_prompt.txt", self.data / "eval_gpt_mmhal.py"
         if text.is_file():
             template = read_text(text)
@@ -169,7 +169,7 @@ class MMHal(Benchmark):
     # --- recorded files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """The template with `model_answer` filled; the form takes the file's order, which the saved replies follow."""
+        """The template with `model_answer` filled; the form takes the order of the file, which saved replies follow too."""
         records = read_records(path)
         if records and "model_answer" not in records[0]:
             return super().read_answers(path, form)
@@ -184,7 +184,7 @@ class MMHal(Benchmark):
             text = take(record, "model_answer", place)
             given[key] = Response("" if text is None else str(text))
             item = form.by_id[key]
-            # the release goes by the place alone
+            # the release derives the kind from the place only
             kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
         if self.scoring == "official" and len(records) != len(self.original):
@@ -211,7 +211,7 @@ class MMHal(Benchmark):
     # --- oddities ---
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What is odd in the released template."""
+        """The oddities of the released template."""
         items = form.items
         if all(item.meta["kind"] == KINDS[i % len(KINDS)] for i, item in enumerate(items)):
             yield Finding(

@@ -1,21 +1,21 @@
-"""OpenCHAIR: captions of generated pictures, any object they mention judged against the picture's true caption.
+"""OpenCHAIR: captions of generated pictures; each object they mention is judged against the picture's true caption.
 
-Release: assafbk/mocha_code (scorer) and the dataset moranyanuka/OpenCHAIR (pictures and true captions; 2,000 rows, a copy
-states 4,863, so the version of the files is part of what was measured). The dataset is read as parquet, CSV or JSON
-lines with the true caption under `text`, `gt_caption` or `caption`. Where only the release's example of generated
-captions is there, its rows are the items, without true captions: captions can then be collected and not judged.
+Release: assafbk/mocha_code (scorer) and the dataset moranyanuka/OpenCHAIR (pictures and true captions; it has 2,000 rows, a
+copy states 4,863, so the version of the files is part of what was measured). The dataset is read as parquet, CSV or JSON lines
+with the true caption under `text`, `gt_caption` or `caption`. Where only the release's example of generated captions is there,
+its rows are the items, without true captions: captions can then be collected but not judged.
 
-A caption's objects are its nouns (no proper nouns) that are concrete; one question for each goes to a judge, which says
-yes, no or unsure. OCH is no / (yes + no) over all objects of all captions. `unsure` and `errors` count the other replies,
-`och_caption` is the mean over captions. Answers are a CSV with `generated_caption`, joined to the items by row alone.
-The instruction is HQM's; the release prompts a captioner with the first words of its caption.
+The objects of a caption are its concrete nouns, without proper nouns. For each of them a judge is asked one question and says
+yes, no or unsure. OCH is no / (yes + no) over all objects of all captions. `unsure` and `errors` count the other replies, and
+`och_caption` is the mean over captions. Answers are a CSV with `generated_caption`, joined to the items by the row only. The
+instruction is HQM's; the release prompts a captioner with the first words of its caption.
 
-Official and paper. `official`: repeats of an object count each time (each different one is asked once); painting,
-drawing, photo, picture, portrait and photograph are passed over; without any yes or any no the release stops with an
-error, here null. `paper`: an object counts once a caption, as in the release's first versions, and where all replies
-agree the share is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the
-table of Brysbaert et al. above 4.5, `offline`, the default, is HanTa, lemminflect and a rule of ours for what is
-concrete, which keeps other words.
+Official and paper. `official`: repeats of an object count each time (but the judge is asked about each object once); painting,
+drawing, photo, picture, portrait and photograph are skipped; without any yes or any no the release stops with an error, and
+the metric is null here. `paper`: an object counts once in a caption, as in the release's first versions, and where all replies
+agree the share is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the table of
+Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our own rule for what is concrete, which keeps
+other words.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from hqm import (
 
 INSTRUCTION = "Describe the image."
 IGNORED = frozenset("painting drawing photo picture portrait photograph".split())
-"""Words for the picture itself."""
+"""Words that name the picture itself, not an object in it."""
 _EXAMPLE = "example_gen_file.csv"
 _TRUTHS = ("text", "gt_caption", "ground_truth", "caption")
 _GENERATED = ("generated_caption", "generated", "prediction", "response", "answer")
@@ -59,7 +59,7 @@ _MARKS = str.maketrans({",": "", ".": "", ";": "", "\n": " "})
 
 
 def read_reply(reply: str) -> str:
-    """What a judge said of one object: `yes`, `no`, `unsure`, or `error`; yes goes before no, as in the release.
+    """What a judge said of an object: `yes`, `no`, `unsure` or `error`; as in the release, yes wins over no.
 
     >>> read_reply("Yes."), read_reply("It does not."), read_reply("unsure"), read_reply("maybe")
     ('yes', 'no', 'unsure', 'error')
@@ -73,7 +73,7 @@ def read_reply(reply: str) -> str:
 
 
 def _och(t: Mapping[str, Any]) -> Any:
-    # the release looks both counts up by name and stops where one is missing
+    # the release looks up both counts by name and stops with an error where one is missing
     both = (t["no"] > 0) * (t["yes"] > 0)
     return ratio(t["no"] * both, (t["no"] + t["yes"]) * both)
 
@@ -106,7 +106,7 @@ class OpenChair(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """OCH over all objects and by caption, then what was not decided."""
+        """OCH over all objects and by caption, and what was not decided."""
         return tuple(_metrics(self.scoring == "official"))
 
     # --- the data ---
@@ -116,7 +116,7 @@ class OpenChair(Benchmark):
         return sorted(self.data.rglob("*.parquet"))
 
     def _rows(self) -> Iterator[tuple[str, str | None, str]]:
-        """The picture and true caption of every row, with the place it comes from."""
+        """The picture and the true caption of every row, with its place."""
         if self._shards:
             import pyarrow.parquet as pq
 
@@ -143,7 +143,7 @@ class OpenChair(Benchmark):
             yield f"{i:05}.png", None, f"{path}: record {i}"
 
     def read(self) -> Form:
-        """One item a row; the id is the row's number, which alone joins answers to it."""
+        """One item for each row; the id is the number of the row, by which answers are joined."""
         return Form(
             "original",
             tuple(
@@ -173,7 +173,7 @@ class OpenChair(Benchmark):
             raise DataError(what, place=str(self.images), remedy="Name a folder with --images.") from error
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A file with one generated caption a row, as many as the benchmark has; or HQM's own format."""
+        """A file with a generated caption in each row, as many rows as the benchmark has; or HQM's own format."""
         records = read_records(path)
         column = next((name for name in _GENERATED if records and name in records[0]), None)
         if column is None or any(name in records[0] for name in ("id", "item")):
@@ -182,7 +182,7 @@ class OpenChair(Benchmark):
             raise AnswerError(
                 f"it has {len(records)} captions for {len(form)} pictures",
                 place=str(path),
-                remedy="Captions are joined to pictures by row alone: give one a row.",
+                remedy="Captions are joined to pictures by their row: give one caption for each row.",
             )
         texts = [str(take(record, column, f"{path}: record {i}") or "") for i, record in enumerate(records, 1)]
         return form, {item.id: Response(text) for item, text in zip(form.items, texts, strict=True)}
@@ -191,18 +191,18 @@ class OpenChair(Benchmark):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """One judge."""
+        """The procedure asks for one judge."""
         return ("judge",)
 
     def objects(self, caption: str) -> list[str]:
-        """The concrete objects that a caption mentions, in order, repeats kept."""
+        """The concrete objects that a caption mentions, in order and with repeats."""
         if self.words.nouns is None or self.words.concreteness is None:
             raise DataError(f"{self.name} was not given all parts of words", remedy="Name them with --words.")
         nouns = [noun.lemma for noun in self.words.nouns(caption.lower()) if not noun.proper]
         return [lemma for lemma in nouns if self.words.concreteness(lemma)]
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """One question for each different object."""
+        """Ask the judge one question about each distinct object."""
         if item.target is None:
             return Verdict.unscored("missing", "the picture's true caption is not there")
         mentioned = self.objects(response.text)
@@ -223,7 +223,7 @@ class OpenChair(Benchmark):
         return Verdict(1 - share, tally, "ok", ", ".join(name for name, label in said.items() if label == "no"))
 
     def official_prompt(self, name: str) -> str:
-        """The question of the release's `utils.py`, with its variables under our names."""
+        """The question in the release's `utils.py`, with our names for its variables."""
         path = self.data / "utils.py"
         names = {"cap": "{caption}", "obj": "{object}"}
         try:
@@ -243,7 +243,7 @@ class OpenChair(Benchmark):
     # --- what is odd ---
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """Which dataset it is, and what is odd in the example of generated captions."""
+        """The size of the dataset, and the oddities of the example of generated captions."""
         without = [item for item in form.items if not item.target]
         yield from finding(
             "no-truth", "{n} pictures have no true caption: what is said of them cannot be judged", without

@@ -1,12 +1,13 @@
-"""POPE: is an object in the picture, asked about objects that are there and objects that are not.
+"""POPE: yes/no questions whether an object is in the picture, about objects that are there and objects that are not.
 
-Release: AoiDragon/POPE. Up to nine question files, three ways of choosing the absent objects (random, popular,
-adversarial) for each of COCO, A-OKVQA and GQA; those present are read. An answer file is JSON lines of `question` and
+Release: AoiDragon/POPE. There are up to nine question files: three ways of choosing the absent objects (random, popular,
+adversarial) for each of COCO, A-OKVQA and GQA; those that are present are read. An answer file is JSON lines of `question` and
 `answer` in the order of one question file.
 
-Official and paper: the paper says nothing of answers that are neither yes nor no; the release reads them as yes, aligns
-by row, and stops at the shorter of the two files (`official`). `paper` reads with the reader `strict`, leaves what cannot
-be read out of the mean, and counts it. Where a ratio divides by zero the release stops with an error; here it is null.
+Official and paper: the paper does not mention answers that are neither yes nor no; the release reads them as yes, matches
+answers and questions by row, and stops at the end of the shorter file (`official`). `paper` reads with the parser `strict`,
+leaves what cannot be read out of the mean, and counts it. Where a ratio divides by zero the release stops with an error; here
+the metric is null.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversaria
 
 
 class Pope(Benchmark):
-    """The yes/no questions of POPE, one part a question file."""
+    """The yes/no questions of POPE, one part for each question file."""
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
         if settings.get("scoring") == "paper" and not settings.get("reader"):
@@ -90,13 +91,13 @@ class Pope(Benchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The five metrics of yes/no questions; the release's yes-ratio also counts answers beyond the last question."""
+        """The metrics of yes/no questions; the release's yes-ratio also counts answers beyond the last question."""
         if self.scoring == "paper":
             return YES_NO
         return (*YES_NO[:-1], replace(YES_NO[-1], of=_released_yes_ratio))
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """JSON lines of `question` and `answer`, aligned by row as the release aligns them."""
+        """JSON lines of `question` and `answer`, matched with the questions by row, as in the release."""
         records = read_records(path)
         form = self._part_of(records, form, path)
         given = [str(take(record, "answer", f"{path}: record {i}")) for i, record in enumerate(records, 1)]
@@ -113,7 +114,7 @@ class Pope(Benchmark):
         return form, {item.id: Response(text) for item, text in zip(form.items, given, strict=False)}
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The four counts; an answer beyond the last question counts for the release's yes-ratio alone."""
+        """The four counts; an answer beyond the last question counts only for the release's yes-ratio."""
         if item.target is not None:
             return super().score(item, response)
         said = self.parser(response.text)
@@ -121,7 +122,7 @@ class Pope(Benchmark):
 
     @staticmethod
     def _part_of(records: list[dict[str, Any]], form: Form, path: Path) -> Form:
-        """The part whose questions the answers repeat, when none was named."""
+        """The part whose questions the answers repeat, if no part was named."""
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2:
             return form
@@ -136,7 +137,7 @@ class Pope(Benchmark):
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """What BENCHMARKS of the field have stumbled on: copies with typing errors, shared positives, old sizes."""
+        """Oddities that users have stumbled on: copies with typing errors, shared positives, older sizes."""
         parts = {part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)}
         yield from finding(
             "spelling",

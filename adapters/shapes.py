@@ -1,8 +1,8 @@
 """Shapes: the benchmark embedded in HQM, with pictures drawn from scenes whose truth is known.
 
-Four tasks share the pictures: yes/no, multiple choice, short answers and captions. There is no release and no paper,
-so `official` and `paper` scoring are the same. A caption is scored as CHAIR scores it: of the objects it mentions, the
-share that is not in the scene. The `oracle` judge reads every answer to its end and checks each claim against the scene.
+Four tasks share the pictures: yes/no, multiple choice, short answers and captions. There is no release and no paper, so
+`official` and `paper` scoring are the same. A caption is scored as CHAIR scores it: of the objects that it mentions, the share
+that is not in the scene. The judge `oracle` reads every answer to its end and checks each claim against the scene.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Shapes(Benchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """CHAIR for captions, else the task's own."""
+        """The metrics of CHAIR for captions, otherwise those of the task."""
         return CHAIR if self.card.task == "caption" else super().metrics
 
     @cached_property
@@ -46,7 +46,7 @@ class Shapes(Benchmark):
             folder.mkdir(parents=True, exist_ok=True)
             for name, scene in self.scenes.items():
                 if not (folder / name).exists():
-                    # drawn beside and moved, so that a killed run leaves no half picture
+                    # drawn into another file and then moved, so that a killed run leaves no half picture
                     with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as part:
                         draw(scene).save(part, "PNG")
                     os.replace(part.name, folder / name)
@@ -58,7 +58,7 @@ class Shapes(Benchmark):
             ) from error
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """CHAIR's tally for a caption, else the task's rule."""
+        """The tally of CHAIR for a caption, otherwise the rule of the task."""
         if item.task != "caption":
             return super().score(item, response)
         scene = self.scenes[item.image or ""]
@@ -69,7 +69,7 @@ class Shapes(Benchmark):
         return {"oracle": self._oracle}
 
     def _oracle(self, item: Item, response: Response) -> Verdict:
-        """Faithful when the answer is right and nothing that it says is false of the scene."""
+        """Faithful if the answer is right and everything that it says is true of the scene."""
         rule = self.verdict(item, response)
         said = claims(response.text)
         if not said and not rule.scored:

@@ -1,23 +1,24 @@
-"""VALOR: of the features that a caption names, how many are there, and how many of those that are there it names.
+"""VALOR: how many of the features that a caption names are there, and how many of those that are there it names.
 
-Release: haoyiq114/VALOR. Five subsets, each with its own instruction: objects, colours of objects, clothes of people,
-positions, and objects ranked by size. An extractor (a language model) takes the features out of the caption, a filter
-drops what is no feature, a matcher sorts them into matched and broader ones; faithfulness is (matched + broader) /
-generated, coverage the annotated features that were matched / annotated ones, both summed over captions, and as the
-share of captions with all (`_s`); `_caption` is the mean of the captions' own. Shares, not percentages. Answer files are
-`{image: {"generated_caption": ...}}` a subset; judgements are the release's extraction and matching files (JSON lines),
-alone or in a folder, or HQM's. Its prompts are read from its scripts where those are there, without the system message.
+Release: haoyiq114/VALOR. There are five subsets, each with its own instruction: objects, colours of objects, clothes of people,
+positions, and objects ranked by size. An extractor (a language model) takes the features out of the caption, a filter drops
+words that are not features, and a matcher sorts the features into matched and broader ones. Faithfulness is (matched +
+broader) / generated; coverage is the annotated features that were matched / all annotated ones. Both are summed over captions,
+and also given as the share of captions that have all (`_s`) and as the mean over captions (`_caption`). They are shares, not
+percentages. Answer files are `{image: {"generated_caption": ...}}`, one for each subset; judgements are the release's
+extraction and matching files (JSON lines), single or in a folder, or HQM's. The release's prompts are read from its scripts
+where those are there, without the system message.
 
-Official and paper. `official` counts as the released scripts do: a reply must be pure JSON (the code asks again without
-end; here the caption is unscored, as where the code would stop with an error); `surroundings` is not filtered for want
-of a comma, nor are phrases; matches are kept by word, so that a word generated twice lowers faithfulness; what is
-matched need neither be generated nor annotated, and two wordings of one position count as two; of attribute_object, only
-every other tuple of several can be matched, and one pair an object counts; of attribute_people, the last pair of every
-person is dropped from the annotation (165 of 433) and one pair a person counts; of relation_comparative, faithful is the
-longest run of words in the right order less the broader concepts outside it, which coverage subtracts too, and a refusal
-counts as a faithful caption that covers nothing. `paper`: JSON is found inside a reply; the filter has all its entries;
-every generated feature counts, every match must be of one generated and one annotated feature, each used once; broader
-features count for faithfulness only; a refusal is unscored.
+Official and paper. `official` counts as the released scripts do. A reply must be pure JSON (the code asks again without limit;
+here the caption is unscored, as it is where the code would stop with an error). `surroundings` is not filtered, because a comma
+is missing in the list, and neither are phrases. Matches are kept by word, so that a word that was generated twice lowers
+faithfulness. What is matched need neither be generated nor annotated, and two wordings of the same position count as two. Of
+attribute_object, only every other tuple of several can be matched, and one pair of an object counts. Of attribute_people, the
+last pair of every person is missing from the annotation (165 of 433), and one pair of a person counts. Of
+relation_comparative, faithful is the longest sequence of words in the right order less the broader concepts outside it, which
+coverage subtracts too; a refusal counts as a faithful caption that covers nothing. `paper`: JSON is found inside a reply; the
+filter has all its entries; every generated feature counts; every match must be of one generated and one annotated feature,
+each used once; broader features count only for faithfulness; a refusal is unscored.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ PARALLEL = {
     "relation_positional": "Explain in detail how all the objects in the image are placed relative to one another, in terms such as left, right, top, and bottom, as the observer sees them.",
     "relation_comparative": "Put all the objects in the image into order by their size, in detail, beginning with the largest and ending with the smallest.",
 }  # fmt: skip
-"""Our wording of each subset's instruction: the same features, the same order, the same frame."""
+"""Our wording of each subset's instruction; it asks for the same features in the same order."""
 _KEYS = {"object_existence": "matched_objects", "relation_comparative": "matched_objects", "relation_positional": "matched_relations", "attribute_object": "matched_att_obj", "attribute_people": "matched_att_obj"}  # fmt: skip
 _HINTS = {"_long_caps": "object_existence", "_comp": "relation_comparative", "_pos": "relation_positional"}
 _OBJECT = {"type": "object"}
@@ -89,7 +90,7 @@ class Valor(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """Faithfulness and coverage: summed, share of captions with all, mean of captions; overall and by subset."""
+        """Faithfulness and coverage, overall and by subset: summed, share of captions with all, mean over captions."""
         return tuple(_metrics())
 
     # --- items ---
@@ -131,7 +132,7 @@ class Valor(Benchmark):
     # --- judging ---
 
     def official_prompt(self, name: str) -> str:
-        """The longest text in the release's script `evaluation/extraction/extract_*.py` or `matching/match_*.py`."""
+        """The longest text in the release's script, `evaluation/extraction/extract_*.py` or `matching/match_*.py`."""
         step = {"extract": "extraction", "match": "matching"}[name.partition("_")[0]]
         path = self.data / "evaluation" / step / f"{name}.py"
         if not path.exists():
@@ -144,7 +145,7 @@ class Valor(Benchmark):
         return re.sub(r"\[(GT|GENERATED)_[A-Z_]+\]", lambda m: "{truth}" if m[1] == "GT" else "{generated}", text)
 
     def _json(self, reply: str) -> Any:
-        """The reply's JSON; None where there is none."""
+        """The JSON in the reply; None if there is none."""
         try:
             return json.loads(reply)
         except ValueError:
@@ -159,7 +160,7 @@ class Valor(Benchmark):
         return None
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Extract, filter, match, count."""
+        """Extract the features, filter them, match them with the annotation, and count."""
         official, caption, part = self.scoring == "official", response.text, item.part
         if part == "relation_comparative":
             # a caption that repeats its second sentence is cut, and a refusal is not put to the extractor
@@ -195,7 +196,7 @@ class Valor(Benchmark):
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """One subset's captions: `{image: {"generated_caption": ...}}`, or records with `image_id`; or HQM's own."""
+        """Captions of one subset: `{image: {"generated_caption": ...}}`, records with `image_id`, or HQM's own format."""
         records = read_records(path)
         first = next(iter(records[0].values()), None) if records else None
         if len(records) == 1 and isinstance(first, dict) and "generated_caption" in first:
@@ -214,7 +215,7 @@ class Valor(Benchmark):
         return form.only(part), given
 
     def _part(self, path: Path, pictures: Sequence[str], form: Form) -> str:
-        """The subset that a file is about: by its pictures, then by its name."""
+        """The subset that a file is about, found by its pictures and then by its name."""
         fits = [part for part in PARTS if all(f"{part}/{key}" in form.by_id for key in pictures)]
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
@@ -226,7 +227,7 @@ class Valor(Benchmark):
         return fits[0]
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
-        """Files of the release's extraction and matching steps, one or a folder of them; or HQM's records."""
+        """Files of the release's extraction and matching steps, one or a folder of them; or HQM's own format."""
         files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
         replies: dict[str, dict[str, list[str]]] = {}
         for file in files:
@@ -239,13 +240,13 @@ class Valor(Benchmark):
             for record in records:
                 roles = replies.setdefault(f"{part}/{record['image_id']}", {})
                 for role, reply in _steps(part, record).items():
-                    # the extraction file has the reply as it was, a later file what the filter left of it
+                    # the extraction file has the whole reply, a later file only what the filter left of it
                     if "response" in record or role not in roles:
                         roles[role] = [reply]
         return replies
 
     def _part_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
-        """The subset that a file of a judging step is about: by what it has, then by its pictures."""
+        """The subset that a file of a judging step is about, found by its fields and then by its pictures."""
         record = records[0]
         truth = record.get("gt_words", record.get("gt_obj_atts"))
         if isinstance(truth, list):
@@ -301,7 +302,7 @@ def _misshapen(role: str, error: Exception) -> Verdict:
 
 
 def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
-    """Role -> reply, as far as a record of the release's files has them."""
+    """Role -> reply, for the roles whose reply a record of the release's files has."""
     replies: dict[str, str] = {}
     words = record.get("generated_words", record.get("generated_obj_atts"))
     if "response" in record:

@@ -7,10 +7,10 @@
     │   └── ImageError     a picture is missing, broken or outside its folder
     ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
     ├── NoReply            a judge that gave no reply to one question
-    ├── NoRule             a question that no rewriting rule fits
+    ├── NoRule             a question that no rewriting rule fits; it has no parallel form
     ├── RespondentError    a respondent that cannot be loaded, reached or understood
     ├── StoreError         a store that cannot be read or written
-    └── UsageError         a name or an option that means nothing
+    └── UsageError         a name or an option that HQM does not know
 
 The command line prints them without a traceback and exits with status 2 for `UsageError` and 1 for the others.
 """
@@ -83,4 +83,4 @@ class StoreError(HQMError):
 
 
 class UsageError(HQMError):
-    """A name or an option that means nothing."""
+    """A name or an option that HQM does not know."""

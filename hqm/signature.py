@@ -1,7 +1,7 @@
 """Content hashes, request seeds and the one-line signature that every estimate carries.
 
-The canonical form is part of the contract: JSON with sorted keys, no spaces, text as it is. Changing it changes every
-hash, so hashes carry the tag of their algorithm (`b2:`).
+The canonical form is part of the contract: JSON with sorted keys, without spaces, and with characters unescaped. Changing
+it would change every hash, so each hash begins with the tag of its algorithm (`b2:`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SIZE = 12
 
 
 def canonical_json(value: Any) -> str:
-    """One text for one value.
+    """The JSON text of a value that is the same for equal values.
 
     >>> canonical_json({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
@@ -42,7 +42,7 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The content hash of a file, read in pieces; of a folder, that of its files by name."""
+    """The content hash of a file, which is read in pieces, or of a folder's files with their names."""
     if path.is_dir():
         return digest([[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()])
     running = hashlib.blake2b(digest_size=_SIZE)
@@ -59,7 +59,7 @@ def sha256_file(path: Path) -> str:
 
 
 def digest_all(parts: Iterable[str]) -> str:
-    """The hash of many texts, in order, without holding them together."""
+    """The hash of many texts in their order; they need not fit into memory together."""
     running = hashlib.blake2b(digest_size=_SIZE)
     for part in parts:
         running.update(part.encode())
@@ -68,9 +68,9 @@ def digest_all(parts: Iterable[str]) -> str:
 
 
 def request_seed(base: int, run: int, ask: str) -> int:
-    """The seed of one request: it depends on the base seed, the run and what is asked, on nothing else.
+    """The seed of one request, which depends only on the base seed, the run and what is asked.
 
-    So an answer does not depend on the batch it came in, on the order, on resumption or on the number of workers.
+    An answer therefore does not depend on its batch, on the order, on resumption or on the number of workers.
 
     >>> request_seed(0, 0, "b2:aa") != request_seed(0, 1, "b2:aa")
     True

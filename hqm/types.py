@@ -1,4 +1,4 @@
-"""The frozen values that everything else passes round: items, forms, cells, responses, verdicts, estimates."""
+"""The frozen values that all other packages pass to one another: items, forms, cells, responses, verdicts, estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relati
 
 ORIGINAL, PARALLEL = "original", "parallel"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""The letters of a multiple-choice question's options, in order."""
+"""The letters that name the options of a multiple-choice question, in order."""
 Row = tuple[str, State, str, int]
 """An answer as the store reads it: text, state, reason, number of the ask."""
 
@@ -183,7 +183,7 @@ class Cell:
 
 
 class Response(NamedTuple):
-    """What a respondent answered: the text, how it ended, why, and what was measured on the way.
+    """What a respondent answered: the text, how the answer ended and why, and what was measured meanwhile.
 
     A named tuple, because a store may hold millions.
     """
@@ -197,13 +197,13 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said of one response, kept raw beside what was read from it."""
+    """What a judge said of one response: the raw reply, and the label that was read from it."""
 
     judge: str
     item: str
     respondent: str
     label: float | None
-    """On the scale 1 = faithful, 0 = hallucinated; None when the judge did not decide."""
+    """From 1 (faithful) to 0 (hallucinated); None when the judge did not decide."""
     reply: str = ""
     reason: str = ""
 
@@ -292,13 +292,13 @@ class Estimate:
 
 
 def finite(value: float | None) -> float | None:
-    """The number, or None for what JSON cannot say (NaN, infinities)."""
+    """The number, or None for a number that JSON does not have (NaN, infinities)."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a respondent's stored answers used, attempts included."""
+    """The tokens that a respondent's stored answers used, repeated attempts included."""
 
     answers: int
     tokens_in: int

@@ -275,6 +275,7 @@ def test_foreign_answers_are_refused(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
+    """One description of every picture; `tests/perf/score_amber_g.py` measures how long that takes."""
     from tests.perf.score_amber_g import descriptions
 
     rows = descriptions(benchmark, 20, np.random.default_rng(1))

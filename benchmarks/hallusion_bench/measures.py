@@ -1,7 +1,7 @@
 """The measures of HallusionBench, as functions of summed tallies.
 
-`official` measures are percentages that print with four decimals, with the easy and hard accuracies by question pair;
-`paper` measures are not rounded, with easy and hard by question.
+`official` measures are percentages with four decimals, and their easy and hard accuracies are by question pair. `paper`
+measures are not rounded, and easy and hard are by question.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Tally = Mapping[str, Any]
 SCOPES = (
     "", "vd", "vs", "vd_figure", "vd_illusion", "vd_math", "vd_ocr", "vd_video", "vs_chart", "vs_map", "vs_ocr", "vs_table",
 )  # fmt: skip
-"""Everything, the two categories, and their subcategories."""
+"""All items (the empty name), the two categories, and their subcategories."""
 
 
 def metrics_of(scoring: str) -> Iterable[Metric]:
-    """Every metric of one scoring, named in lower case; aAcc, fAcc and qAcc of everything come first."""
+    """The metrics of one scoring, named in lower case; aAcc, fAcc and qAcc over all items come first."""
     official = scoring == "official"
     digits = 4 if official else None
     for scope in SCOPES:
@@ -62,7 +62,7 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
 
 
 def _consistency(scope: str) -> Iterable[Metric]:
-    """How figures come out as wholes, and what the errors are put down to."""
+    """The metrics of whole figures, and the causes to which errors are attributed."""
     dot = f"{scope}." if scope else ""
     torn = _percent(lambda t: t["n"] - t["right"] - t["wrong"], "n")
     about = "Percentage of figures with some questions right and some wrong."

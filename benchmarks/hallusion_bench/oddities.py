@@ -1,4 +1,4 @@
-"""What is odd in HallusionBench's released file, counted from it."""
+"""The oddities of HallusionBench's released file, counted from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hqm import Finding, Form, Item, finding
 
 
 def text_only(item: Item) -> bool:
-    """Whether the question is put without a figure: figure 0 of a visual supplement set."""
+    """Whether the question is asked without a figure, as with figure 0 of a visual supplement set."""
     return item.part == "VS" and item.meta["figure"] == "0"
 
 

@@ -15,12 +15,12 @@ from hqm.benchmarks.shapes.scene import Scene, random_scene
 
 SEED = 240617115
 IMAGES = 252
-"""Pictures; each is asked about four of the eight types, so that every type has 126 items in a task."""
+"""The number of pictures. Each has questions of four of the eight types, so that every type has 126 items in a task."""
 TASKS = ("yesno", "choice", "vqa", "caption")
 
 
 def build_rows() -> dict[str, list[dict[str, Any]]]:
-    """The rows of every file: `scenes` and one list for each task."""
+    """The rows of every file: the scenes, and the items of each task."""
     rng = np.random.default_rng(SEED)
     truths = {kind: rng.permutation([True, False] * (IMAGES // 4)).tolist() for kind in TYPES}
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("scenes", *TASKS)}
@@ -44,7 +44,7 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
 
 
 def _scene_for(wanted: dict[str, bool], rng: np.random.Generator) -> tuple[Scene, dict[str, tuple[Question, ...]]]:
-    """A scene that allows every question wanted of it."""
+    """A scene about which every wanted question can be asked, and those questions."""
     while True:
         scene = random_scene(rng)
         questions: dict[str, tuple[Question, ...]] = {}
@@ -64,7 +64,7 @@ def _row(
 
 
 def _short_answer(question: Question, kind: str) -> dict[str, Any]:
-    """A short answer's target and rivals; a number may be written in digits, a list must name every member."""
+    """The target and the rivals of a short answer; a list of shapes must name every shape."""
     if kind == "existence":
         target: Any = [shape for shape in question.options if shape in question.answer]
         return {"target": target, "rivals": [shape for shape in question.options if shape not in target]}

@@ -1,8 +1,8 @@
 """The scene oracle: reads a whole answer and checks every claim in it against the scene.
 
 The rule scorer of a yes/no question reads "yes" or "no" and stops. The oracle reads on: "Yes, the circle is red."
-about a picture whose circle is blue is right by the rule where the answer is yes, and a hallucination all the same. It
-plays the part of the human judge, with the full truth at hand, as the criterion of the embedded benchmark.
+about a picture whose circle is blue is right by the rule if the right answer is yes, but it is still a hallucination. The
+oracle, which knows the full truth, stands for the human judge as the criterion of the embedded benchmark.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _numbered(name: str, suffix: str) -> str:
 _DIRECTION = f"(?P<direction>{'|'.join(DIRECTIONS.values())})"
 _PAIR = _numbered(_NAME, "1"), _numbered(_NAME, "2")
 
-# In this order: what a pattern reads is taken out of the text, so that a part of it is not read again.
+# The order matters: what a pattern has read is taken out of the text, so that no later pattern reads a part of it.
 _CLAIMS: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
     (re.compile(pattern), check)
     for pattern, check in (
@@ -117,7 +117,7 @@ def false_claims(scene: Scene, text: str) -> list[str]:
 
 
 def mentioned(text: str) -> list[str]:
-    """The kinds of object an answer says are there, in order, repeats kept; what it denies is not counted."""
+    """The kinds of object that an answer says are there, in order and with repeats, without those that it denies."""
     kinds = re.compile(
         rf"(?:\b(?P<no>no|not an?) )?(?:\w+ ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
     )

@@ -41,14 +41,14 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its right answer, and a sentence that says what is the case."""
+    """A question, its right answer, and a true sentence about what it asks."""
 
     type: str
     text: str
     answer: str
     fact: str
     value: str
-    """The word of the fact that the question turns on; respondents are trained to hold it in mind."""
+    """The word of the fact that decides the question; respondents are trained to represent it."""
     options: tuple[str, ...] = field(default=())
 
 
@@ -58,12 +58,12 @@ def _pick(rng: np.random.Generator, values: Any) -> Any:
 
 
 def plural(shape: str) -> str:
-    """'circles'."""
+    """The plural of a shape's name."""
     return f"{shape}s"
 
 
 def counted(number: int, shape: str) -> str:
-    """'no circles', 'one circle', 'two circles'."""
+    """A number of shapes in words: 'no circles', 'one circle', 'two circles'."""
     return f"{'no' if number == 0 else NUMBERS[number]} {shape if number == 1 else plural(shape)}"
 
 
@@ -92,13 +92,13 @@ def _comparison_fact(scene: Scene, a: str, b: str) -> str:
 
 
 def _sizes_differ(scene: Scene) -> list[tuple[Thing, Thing]]:
-    """Ordered pairs (larger, smaller) of unmistakable things."""
+    """Ordered pairs (larger, smaller) of things that colour and shape identify."""
     things = scene.uniquely_named()
     return [(a, b) for a, b in itertools.permutations(things, 2) if (a.size, b.size) == ("large", "small")]
 
 
 def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[str, str]:
-    """A colour and shape that no thing has; half of the time one of the two occurs in the scene."""
+    """A colour and a shape that no thing has together; half of the time one of the two occurs in the scene."""
     names = [(c, s) for c in COLORS for s in SHAPES if not scene.named(c, s)]
     close = [(c, s) for c, s in names if any(c == t.color or s == t.shape for t in scene.things)]
     color, shape = _pick(rng, close if close and rng.random() < near else names)
@@ -306,7 +306,7 @@ def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None
 
 
 def caption(scene: Scene, terse: bool = False) -> str:
-    """A true description: all things, the figure, the sign, the light and the ground; only the things when terse."""
+    """A true description of all shapes, the person, the sign, the light and the ground; of the shapes only if terse."""
     names = [f"{thing.size} {thing.name}" if not terse else thing.name for thing in scene.things]
     first = f"There is {_listed([_article(name) for name in names])}."
     if terse:

@@ -68,7 +68,7 @@ class Scene:
         return sum(thing.shape == shape for thing in self.things)
 
     def only(self, shape: str) -> Thing | None:
-        """The one thing of this shape, or None when there is none or several."""
+        """The thing of this shape if there is exactly one, otherwise None."""
         things = [thing for thing in self.things if thing.shape == shape]
         return things[0] if len(things) == 1 else None
 
@@ -76,7 +76,7 @@ class Scene:
         return [thing for thing in self.things if (thing.color, thing.shape) == (color, shape)]
 
     def uniquely_named(self) -> list[Thing]:
-        """The things that "the red circle" points at without doubt."""
+        """The things that colour and shape identify: there is only one red circle, for example."""
         return [thing for thing in self.things if len(self.named(thing.color, thing.shape)) == 1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
 
 
 def relation(a: Thing, b: Thing) -> str | None:
-    """How `a` lies to `b` when they share a row or a column: left, right, above or below; else None."""
+    """Where `a` is relative to `b` if they share a row or a column: left, right, above or below; otherwise None."""
     if a.row == b.row:
         return "left" if a.column < b.column else "right"
     if a.column == b.column:
@@ -204,5 +204,5 @@ def relation(a: Thing, b: Thing) -> str | None:
 
 
 def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
-    """Ordered pairs of unmistakable things in one row or one column."""
+    """Ordered pairs of things, identified by colour and shape, that share a row or a column."""
     return [(a, b) for a, b in itertools.permutations(scene.uniquely_named(), 2) if relation(a, b) is not None]

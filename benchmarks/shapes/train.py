@@ -6,12 +6,12 @@
 Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with a tokenizer trained
 here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds and a fixed number of steps make a run
 repeatable. The recipes differ on purpose; how well a model understands a negated question depends on how many of them
-its recipe showed it. The scenes of the benchmark are never among the training scenes. Recipes, data, loss and loop stand in one module because
-together they are the record of how the shipped weights came to be.
+its recipe showed it. The scenes of the benchmark are never among the training scenes. Recipes, data, loss and loop are
+in one module because together they record how the shipped weights were made.
 
-What makes minutes on a CPU enough: weights drawn at 1/sqrt(fan-in); a loss that makes each image token read, through
-the output matrix, as the words of its cell (alone for the first eighth of the steps); and a loss that makes the state
-at the end of the question, two layers below the top, read as the word that the question turns on.
+Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqrt(fan-in); a loss makes each image token
+give, through the output matrix, the words of its cell (this is the only loss for the first eighth of the steps); and a loss
+makes the state at the end of the question, two layers below the top, give the word that decides the question.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TASKS = {"yes_no": 0.5, "choice": 0.25, "vqa": 0.17, "caption": 0.08}
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes one respondent what it is."""
+    """The settings in which one respondent differs from the others."""
 
     name: str
     about: str
@@ -266,7 +266,7 @@ def make_model(recipe: Recipe, processor: Any) -> Any:
 
 
 def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
-    """Three words that each image token should carry: what stands in its cell, or the sky or ground behind it."""
+    """The three words that each image token should give: what is in its cell, or the sky or ground behind it."""
     words = [(scene.sky,) * 3 if cell // GRID < GRID - 1 else (scene.ground,) * 3 for cell in range(GRID * GRID)]
     for thing in scene.things:
         words[thing.cell] = (thing.size, thing.color, thing.shape)
@@ -278,7 +278,7 @@ def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
 
 
 class Trainer:
-    """Trains one recipe on a pool of scenes; the batches are buckets of like length."""
+    """Trains one recipe on a pool of scenes; each batch has questions of similar length."""
 
     def __init__(self, recipe: Recipe, processor: Any, scenes: list[Scene], pixels: Any) -> None:
         import torch
@@ -327,14 +327,14 @@ class Trainer:
         return inner.multi_modal_projector(inner.vision_tower(pixels).last_hidden_state[:, 1:])
 
     def _seeing_loss(self, scenes: np.ndarray) -> Any:
-        """Each image token should read, through the output matrix, as the words of its cell."""
+        """The loss for what each image token gives, through the output matrix, in place of the words of its cell."""
         import torch
 
         logp = torch.log_softmax(self.model.lm_head(self._features(self.pixels[scenes])), -1)
         return -logp.gather(2, self.cells[scenes]).mean()
 
     def _answering_loss(self, chosen: np.ndarray) -> Any:
-        """The loss of the answers, and of the word that each question turns on, two layers below the top."""
+        """The loss of the answers, and of the word that decides each question, two layers below the top."""
         import torch
         import torch.nn.functional as F
 
@@ -358,7 +358,7 @@ class Trainer:
         return loss
 
     def train(self, log: Callable[[str], None]) -> Any:
-        """Run every step; the trained model in evaluation mode."""
+        """Run all steps and return the trained model in evaluation mode."""
         import torch
 
         steps, warm = self.recipe.steps, self.recipe.steps // 8

@@ -1,10 +1,10 @@
 """Count faithful and covered features of one caption, as the released scorer does and as the paper defines it.
 
 `generated` is what the extractor took out of a caption, `matched` the matcher's reply, `truth` the annotation. The
-official functions repeat the release step by step, filter, clean-up and scorer; where the release would stop with an
-error, so do they (KeyError, TypeError, ...): the caller leaves the caption unscored. The paper's functions count a
-feature once for every time it was generated, accept a match only with something that was generated and something that
-is annotated, and use each annotated feature once.
+official functions repeat the release step by step: filter, clean-up and scorer. Where the release would stop with an error,
+they raise one as well (KeyError, TypeError, ...), and the caller leaves the caption unscored. The paper's functions count a
+feature as often as it was generated, accept a match only between a generated and an annotated feature, and use each annotated
+feature once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORDS = frozenset(
     "movement life transportation nature horizon daylight lighting habitat frame landscape music facade rides shape "
     "climate location neighborhood interior".split()
 )
-# "surroundings" runs into the next word for want of a comma; the phrases are compared with single words and never match
+# a comma is missing after "surroundings", which joins it to the next word; phrases are compared with words and never match
 _LOST = ("surroundings",)
 _PHRASES = ("left side", "right side", "top left", "top right", "bottom left", "bottom right", "sense of")
 _VERBS = frozenset(
@@ -50,7 +50,7 @@ class Counts:
     all_faithful: bool
     all_covered: bool
     covered_alone: int = -1
-    """What the caption's own coverage counts, where that differs (relation_comparative, official)."""
+    """The covered features in the caption's own coverage, where that differs (relation_comparative, official)."""
 
     @property
     def faithfulness(self) -> float:
@@ -68,11 +68,11 @@ def _counts(generated: int, faithful: int, truth: int, covered: int) -> Counts:
     return Counts(generated, faithful, truth, covered, faithful == generated, covered == truth)
 
 
-# --- what is put to the matcher ---
+# --- what is given to the matcher ---
 
 
 def prepared(part: str, extracted: Any, official: bool = True) -> Any:
-    """What of the extractor's reply goes to the matcher, filtered.
+    """The filtered part of the extractor's reply that is given to the matcher.
 
     >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]})
     ['dog', 'surroundings']
@@ -200,7 +200,7 @@ def _plain(text: object) -> str:
 
 
 def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The matcher's two dictionaries, whatever it calls the first; what is no dictionary counts as empty."""
+    """The matcher's two dictionaries, whatever the first is called; anything that is not a dictionary counts as empty."""
     first: Any = next((matched[key] for key in (*keys, "matched_objects") if key in matched), {})
     second: Any = matched.get("broader_concept", {})
     return (first if isinstance(first, dict) else {}), (second if isinstance(second, dict) else {})
@@ -212,7 +212,7 @@ def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, st
 
 
 def _paper_words(said: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str) -> Counts:
-    """Words or relations: `facts` has every annotated wording -> the feature it names."""
+    """The counts of words or relations; `facts` maps every annotated wording to the feature that it names."""
     first, second = _plain_matches(matched, *keys)
     words = [_plain(word) for word in said]
     hits = [facts[first[word]] for word in words if first.get(word) in facts]

@@ -1,9 +1,9 @@
 """What a judge procedure is given and gives back.
 
 A procedure is an ordinary coroutine of a benchmark. It receives `ask`, which puts one prompt to the model that plays a
-role and returns its raw reply. Who plays a role, where replies are kept, and whether this asking is the first or the
-second, is none of its business; therefore resuming, sharing equal questions, reading stored replies anew and judging
-again for judge noise need nothing from it.
+role and returns its raw reply. The procedure does not know which model that is, where replies are stored, or whether the
+question was asked before. It therefore need not do anything so that judging can be resumed, that equal questions are asked
+once, that stored replies are read again, or that a judge is asked twice to measure its noise.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ROLES: Mapping[str, str] = {
     "extractor": "takes objects, attributes or relations out of a description",
     "matcher": "matches what was extracted with the annotation",
 }
-"""The roles that procedures ask for, with what each does."""
+"""The roles that a procedure may ask for, and what each of them does."""
 
 Prompts = Literal["hqm", "official"]
-"""Whose words a judge is asked in: ours, or those of the benchmark's release."""
+"""Whose prompts a judge is given: ours (`hqm`), or those of the benchmark's release (`official`)."""
 
 
 class AskJudge(Protocol):
@@ -38,7 +38,7 @@ class AskJudge(Protocol):
     image
         The picture's name below the benchmark's image folder, for a role that sees it.
     schema
-        A JSON schema that the reply should follow; a server that cannot enforce it is asked in words alone.
+        A JSON schema that the reply should follow; a server that cannot enforce it is only asked for it in words.
 
     Returns
     -------
@@ -48,7 +48,8 @@ class AskJudge(Protocol):
     Raises
     ------
     NoReply
-        The model gave none (an error, a refusal of the server). A procedure lets it pass: the answer is then unscored.
+        The model gave no reply (an error, a refusal of the server). A procedure should not catch it: the answer is then
+        unscored.
     """
 
     async def __call__(
@@ -57,7 +58,7 @@ class AskJudge(Protocol):
 
 
 def fill(template: str, **values: object) -> str:
-    """Put values into the `{name}` places of a template; other braces stay, and no value is read as a template.
+    """Put values into the `{name}` places of a template; other braces stay, and braces inside a value are not filled.
 
     >>> fill('Reply {"ok": true} to {question}', question="{answer}?", answer="no")
     'Reply {"ok": true} to {answer}?'

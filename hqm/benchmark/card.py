@@ -1,7 +1,7 @@
 """The card of a benchmark: `card.toml`, read into a checked value.
 
-A card says what a benchmark is, where its items lie, how their fields are called, how an answer is read and scored.
-Unknown keys are refused, so that a typing error never passes for a setting.
+A card says what a benchmark is, where its items lie, what their fields are called, and how an answer is read and scored.
+Unknown keys are refused, so that a typing error is never taken for a setting.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class DataSection(_Section):
     """The folder below the data root (`HQM_DATA` or `--data`), or `hf://datasets/<owner>/<name>[@<revision>]`; empty for
     data beside the card."""
     items: str = ""
-    """The file of items: JSON lines, a JSON array, CSV or Parquet; below the folder. Read by the adapter when there is one."""
+    """The file of items, below the folder: JSON lines, a JSON array, CSV or Parquet. An adapter may read it instead."""
     images: str = ""
-    """The pictures, below the folder: a folder, a zip, parquet files, or a web address; `--images` replaces it."""
+    """The pictures: a folder, a zip or parquet files below the folder, or a web address; `--images` replaces it."""
     checksums: str = ""
-    """The sizes or SHA-256 sums of the pictures, below the folder: what `sha256sum` prints, or records."""
+    """The file with the sizes or SHA-256 sums of the pictures, below the folder: records, or what `sha256sum` prints."""
     encoding: str = "utf-8"
-    """How the items file is encoded."""
+    """The encoding of the items file."""
 
 
 class FieldsSection(_Section):
     """`[fields]`: the names that the items file gives to an item's fields."""
 
     id: str = "id"
-    """Its name, unique in the file."""
+    """The item's id, unique in the file."""
     prompt: str = "prompt"
     """The question."""
     target: str = "target"
@@ -49,31 +49,31 @@ class FieldsSection(_Section):
     image: str = "image"
     """The picture's path below the image folder."""
     type: str = "type"
-    """Its hallucination type."""
+    """The hallucination type of the item."""
     part: str = "part"
-    """The split it belongs to."""
+    """The split that the item belongs to."""
     cluster: str = "cluster"
-    """What it shares with other items; the picture unless the file says otherwise."""
+    """What the item shares with others; the picture unless the file says otherwise."""
     options: str = "options"
-    """Multiple choice: a list, or one text with | between."""
+    """The options of a multiple choice: a list, or one text with | between the options."""
 
 
 class PromptSection(_Section):
-    """`[prompt]`: what is written round every question."""
+    """`[prompt]`: what is written before and after every question."""
 
     prefix: str = ""
-    """Before the question."""
+    """The text before the question."""
     suffix: str = ""
-    """After the question and its options."""
+    """The text after the question and its options."""
 
 
 class ScoringSection(_Section):
     """`[scoring]`: how an answer is read, and which metrics are audited."""
 
     parser: str = "strict"
-    """The named reader of yes/no answers; `--parser` replaces it."""
+    """The name of the parser of yes/no answers; `--parser` replaces it."""
     audited: tuple[str, ...] = ()
-    """The metrics an audit looks at; empty: the first one."""
+    """The metrics that an audit looks at; the benchmark's first metric when empty."""
 
 
 class GenerationSection(_Section):
@@ -82,7 +82,7 @@ class GenerationSection(_Section):
     max_tokens: int = Field(default=64, gt=0)
     """The longest answer, in tokens."""
     temperature: float = Field(default=1.0, ge=0)
-    """Sampling temperature; 0 for the likeliest token, which makes a retest say nothing."""
+    """Sampling temperature; 0 always takes the likeliest token, so that a retest is not informative."""
     top_p: float = Field(default=1.0, gt=0, le=1)
     """Nucleus sampling."""
 
@@ -102,9 +102,9 @@ class SourceFile(_Section):
     """`[[source.files]]`: one file of the release."""
 
     path: str
-    """Where it goes, below the benchmark's data folder."""
+    """Its path below the benchmark's data folder."""
     url: str = ""
-    """Its address at the pinned revision; empty for what must be got by hand."""
+    """Its address at the pinned revision; empty for a file that must be fetched by hand."""
     sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     """Its checksum."""
     size: int = Field(default=0, ge=0)
@@ -112,7 +112,7 @@ class SourceFile(_Section):
     optional: bool = False
     """Whether the benchmark works without it."""
     instead: str = ""
-    """A file of another name with the same content in another layout, which serves as well where it is at hand."""
+    """Another file with the same content in another layout; it is used where it is already there."""
     how: str = ""
     """What must be accepted or done by hand to get it."""
 
@@ -123,20 +123,20 @@ class SourceSection(_Section):
     revision: str = ""
     """The commit or version that the addresses are pinned to."""
     files: tuple[SourceFile, ...] = ()
-    """The files."""
+    """The files of the release."""
     images: str = ""
     """Where the pictures come from, and what must be accepted or done by hand."""
     images_url: str = ""
-    """Their address."""
+    """The address of the pictures."""
     images_licence: str = ""
     """The licence of the pictures."""
 
 
 class RespondentsSection(_Section):
-    """`[respondents]`: the respondents shipped with an embedded benchmark."""
+    """`[respondents]`: the respondents that come with an embedded benchmark."""
 
     embedded: tuple[str, ...] = ()
-    """Their names, asked when a command names nobody."""
+    """Their names; they are asked when a command names no respondent."""
 
 
 class Card(_Section):
@@ -145,13 +145,13 @@ class Card(_Section):
     Raises
     ------
     CardError
-        From `Card.load`, when the file is no TOML, lacks a required key, has an unknown one or a value of a wrong kind.
+        From `Card.load`: the file is not TOML, a required key is missing, or a key is unknown or has a wrong value.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
-    """What it is called in commands and signatures: lower case, digits, underscores."""
+    """Its name in commands and signatures: lower-case letters, digits and underscores."""
     title: str
-    """What it is called in reports."""
+    """Its name in reports."""
     version: str
     """The revision of its data; part of every signature."""
     task: Task
@@ -161,7 +161,7 @@ class Card(_Section):
     group: str = ""
     """The name that stands for several benchmarks together (`shapes`, `amber`)."""
     adapter: str = ""
-    """The module in `adapters` that scores it; empty: the one of its own name if there is one."""
+    """The module in `adapters` that scores it; when empty, the module of the benchmark's name, if there is one."""
     types: tuple[str, ...] = ()
     """The hallucination types it claims to measure."""
     labelled: bool = False
@@ -169,7 +169,7 @@ class Card(_Section):
     citation: str = ""
     """The paper to cite."""
     url: str = ""
-    """Where it comes from."""
+    """The web page of the release."""
     licence: str = ""
     """The licence of its data."""
     data: DataSection = DataSection()
@@ -216,7 +216,7 @@ class Card(_Section):
 
 
 def _sentence(error: ValidationError) -> tuple[str]:
-    """Say in words what pydantic found first; count the rest."""
+    """The first error that pydantic reports, as a sentence, with the number of the others."""
     errors = error.errors()
     first = errors[0]
     key = ".".join(str(part) for part in first["loc"])

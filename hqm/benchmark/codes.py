@@ -1,6 +1,6 @@
 """The registry of what the linter finds: code, name, severity, meaning.
 
-A code is never given to another finding. The letter says what it is about: S schema and encoding, C card, D
+A code is never used again for another finding. Its letter says what the finding is about: S schema and encoding, C card, D
 duplicates, L labels and leaks, W wording, T types, I images, B what one benchmark knows of its own data.
 """
 
@@ -18,7 +18,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of finding: its stable code and name, how grave it is, and what it means."""
+    """One kind of finding: its stable code and name, how serious it is, and what it means."""
 
     code: str
     name: str
@@ -27,7 +27,7 @@ class Code:
 
 
 OWN = "B000"
-"""The code of every finding that a benchmark's own adapter makes under a name of its own."""
+"""The code of every finding that only one benchmark's adapter makes, under a name of its own."""
 
 _ALL = (
     Code("S101", "card-unreadable", "error", "The card is missing or is no TOML; nothing else can be checked."),
@@ -40,12 +40,12 @@ _ALL = (
     Code("S108", "type-unknown", "error", "A label is none of the eight hallucination types."),
     Code("S109", "image-outside", "error", "A picture's path leaves the image folder."),
     Code("S201", "id-twice", "error", "Two items have one id; the second is left out of the rest of the check."),
-    Code("S202", "id-odd", "warning", "An id has spaces or control characters, which files of answers do not survive."),
+    Code("S202", "id-odd", "warning", "An id has spaces or control characters, which files of answers easily lose."),
     Code("S301", "mojibake", "warning", "A question shows signs of a wrong decoding, or holds control characters."),
     Code("C101", "no-licence", "warning", "The card names no licence: nobody may use the data."),
     Code("C102", "no-citation", "warning", "The card names nothing to cite."),
     Code("C103", "no-summary", "note", "The card has no sentence that says what is measured."),
-    Code("D101", "duplicate-question", "warning", "The same words are asked about the same picture more than once."),
+    Code("D101", "duplicate-question", "warning", "The same question is asked about the same picture more than once."),
     Code(
         "D102",
         "near-duplicate-question",
@@ -56,7 +56,7 @@ _ALL = (
         "D103",
         "contradictory-label",
         "error",
-        "The same words about the same picture have different right answers.",
+        "The same question about the same picture has different right answers.",
     ),
     Code(
         "D104",
@@ -70,14 +70,19 @@ _ALL = (
         "L202",
         "leakage-cue",
         "warning",
-        "Position, numbering or the surface of a question predicts the right answer on items not seen.",
+        "Position, numbering or the surface of a question predicts the right answers of items that were held out.",
     ),
-    Code("L203", "giveaway-phrase", "warning", "Nearly all questions with a word or beginning have one right answer."),
+    Code(
+        "L203",
+        "giveaway-phrase",
+        "warning",
+        "Nearly all questions that share a word or a beginning have one right answer.",
+    ),
     Code(
         "L301",
         "blind-solvable",
         "warning",
-        "The questions' words alone, without the pictures, predict the right answers better than the commonest one.",
+        "The questions' words predict the right answers, without the pictures, better than always giving the commonest one.",
     ),
     Code("W101", "few-wordings", "warning", "20 items or more of a type share fewer than three distinct wordings."),
     Code(
@@ -91,7 +96,7 @@ _ALL = (
         "T102",
         "type-not-measurable",
         "warning",
-        "A type has fewer items than a standard error of .03 takes (278 at a rate of .5).",
+        "A type has fewer items than a standard error of .03 needs (278 at a rate of .5).",
     ),
     Code("T103", "type-not-claimed", "warning", "Items are labelled with a type that the card does not claim."),
     Code("T104", "items-unlabelled", "warning", "Some items of a benchmark with labels have none."),
@@ -101,7 +106,12 @@ _ALL = (
     Code("I104", "near-duplicate-image", "warning", "Two pictures look the same (perceptual hash and thumbnail)."),
     Code("I105", "image-unused", "note", "The image folder has pictures that no item asks about."),
     Code("I106", "images-not-checked", "note", "The pictures are not here, so nothing was checked about them."),
-    Code(OWN, "benchmark-specific", "note", "What a benchmark's own adapter knows of its data; the name is its own."),
+    Code(
+        OWN,
+        "benchmark-specific",
+        "note",
+        "What only the benchmark's adapter knows about its data; it gives the finding its name.",
+    ),
 )
 
 CODES: dict[str, Code] = {code.code: code for code in _ALL}
@@ -110,7 +120,7 @@ _BY_NAME = {code.name: code for code in _ALL}
 
 
 def code_of(name: str) -> Code:
-    """The code of a finding's name; `B000` for a name that only its benchmark knows.
+    """The code of a finding's name; `B000` for a name that only one benchmark uses.
 
     >>> code_of("few-wordings").code, code_of("shared-positives").code
     ('W101', 'B000')
@@ -122,7 +132,7 @@ def code_of(name: str) -> Code:
 class Selection:
     """Which findings are wanted: by code (`L202`), by the beginning of one (`L`, `L2`) or by name.
 
-    The longest entry that fits a finding decides; between equals, `ignore` does.
+    The longest entry that fits a finding decides; where both have an entry of that length, `ignore` decides.
 
     >>> wanted = Selection(select=("L",), ignore=("L2",))
     >>> wanted.has("unbalanced-labels"), wanted.has("leakage-cue"), wanted.has("few-wordings")
@@ -139,7 +149,7 @@ class Selection:
 
     @classmethod
     def of(cls, select: Sequence[str] | None, ignore: Sequence[str] | None) -> Selection:
-        """From options that may be repeated and may hold commas."""
+        """The selection of two options, each of which may be repeated and may hold several entries between commas."""
         return cls(_entries(select, "--select"), _entries(ignore, "--ignore"))
 
     def has(self, name: str) -> bool:
@@ -150,7 +160,7 @@ class Selection:
 
 
 def _fit(entries: Sequence[str], code: str, name: str) -> int:
-    """The length of the longest entry that fits, -1 when none does; a full name counts more than any code."""
+    """The length of the longest entry that fits, or -1; a full name counts more than any code."""
     lengths = [len(entry) for entry in entries if code.startswith(entry)]
     return max([*lengths, *(100 for entry in entries if entry == name)], default=-1)
 

@@ -73,8 +73,8 @@ def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
     Files that lie in the benchmark's folder are named relative to the metadata file, files of a release by their pinned
-    address. The records are described where the card names an items file of JSON lines or CSV; what an adapter reads by
-    code of its own cannot be described.
+    address. The records are described where the card names an items file of JSON lines or CSV; items that an adapter reads
+    with code of its own cannot be described.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
 
 
 def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
-    """Write the metadata of the benchmark of this name; how many files it describes.
+    """Write the metadata of the benchmark of this name, and return how many files they describe.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
 
 
 def _licence(name: str) -> str:
-    """An address where the name is an SPDX identifier, as Croissant recommends; else the name itself."""
+    """The licence's address when its name is an SPDX identifier, as Croissant recommends; else the name itself."""
     plain = name.replace("-", "").replace(".", "").isalnum()
     return f"https://spdx.org/licenses/{name}.html" if plain and " " not in name and name else name
 

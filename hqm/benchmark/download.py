@@ -1,7 +1,7 @@
-"""Get a benchmark's release: pinned addresses, checksums, resumed downloads, or a copy that is already here.
+"""Fetch a benchmark's release from pinned addresses, with checksums and resumed downloads, or from a copy that is at hand.
 
-Nothing of a release comes with HQM. A card's `[source]` says which files belong to it, where they lie at a pinned revision,
-and what must be accepted or done by hand.
+HQM ships no file of a release. A card's `[source]` says which files belong to it, where they lie at a pinned revision, and
+what must be accepted or done by hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Progress = Callable[[str, int, int], None]
 class Fetched:
     """What became of one file of a release.
 
-    `state` is `there` (it was, with the right checksum), `copied`, `downloaded`, or `missing`; `how` then says what to do.
+    `state` is `there` (it was there already, with the right checksum), `copied`, `downloaded` or `missing`; for a missing
+    file, `how` says what to do.
     """
 
     path: Path
@@ -50,9 +51,9 @@ def fetch(card: Card, root: Path, *, source: Path | None = None, progress: Progr
     root
         The data root; the files go into the card's folder below it.
     source
-        A local copy to take them from in place of the network: a data root, or the benchmark's own folder.
+        A local copy to take the files from instead of the network: a data root, or the benchmark's own folder.
     progress
-        Told how far each download is.
+        Called with how far each download is.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def _check(path: Path, file: SourceFile, origin: str) -> None:
         raise DataError(
             f"{file.path} is not the pinned one (its checksum differs)",
             place=origin,
-            remedy="Another revision cannot be told from a damaged file: get the one that the card names.",
+            remedy="The file is damaged or of another revision: get the one that the card names.",
         )
 
 
@@ -139,7 +140,7 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
 
 
 def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
-    """Go on where an interrupted download stopped, if the server can."""
+    """Download a file; an interrupted download goes on where it stopped, if the server allows that."""
     have = part.stat().st_size if part.exists() else 0
     if file.size and have >= file.size:
         part.unlink()
@@ -160,12 +161,12 @@ def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
 
 
 def data_root(given: Path | None) -> Path:
-    """Where releases go: the folder given, else `HQM_DATA`, else `data` here."""
+    """The folder for releases: the given one, else that of `HQM_DATA`, else `data` in the current folder."""
     return given or Path(os.environ.get("HQM_DATA") or "data")
 
 
 def summary(card: Card) -> dict[str, Any]:
-    """What a card says of its release, for a table."""
+    """The facts that a card states about its release, for a table."""
     source = card.source
     return {
         "benchmark": card.name,

@@ -1,4 +1,4 @@
-"""Findings about a benchmark's items: counts, duplicates, balance, and what a card claims but the data do not show."""
+"""Findings about a benchmark's items, and the checks for duplicates, balance and order that every benchmark goes through."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hqm.types import Form, Item
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found in the data: a stable name, a sentence, how many items it touches, a few of them, and the place.
+    """One oddity of the data: its stable name, a sentence, how many items are affected, some of them, and the place.
 
-    The name has a code and a severity in `hqm.lint.CODES`; one that only its benchmark knows has the code `B000`.
+    The name has a code and a severity in `hqm.lint.CODES`; a name that only one benchmark uses has the code `B000`.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Finding:
     count: int = 0
     examples: tuple[str, ...] = ()
     place: str = ""
-    """The file and line, for what is wrong in one."""
+    """The file and line, for a fault at one place of a file."""
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON data, with its code and severity."""
@@ -52,7 +52,7 @@ def same_question(form: Form) -> dict[tuple[str, str], list[Item]]:
 
 
 def check_form(form: Form) -> Iterable[Finding]:
-    """What is checked for every benchmark."""
+    """The findings about duplicates, balance and order, which are looked for in every benchmark."""
     groups = same_question(form)
     repeated = [group for group in groups.values() if len(group) > 1]
     extra = sum(len(group) - 1 for group in repeated)
@@ -81,7 +81,7 @@ def _balance(form: Form) -> Iterable[Finding]:
 
 
 def _pattern(form: Form) -> Iterable[Finding]:
-    """Whether the place of an item in its file gives its answer away."""
+    """A finding for each part in which the place of an item gives its answer away."""
     parts: dict[str, list[str]] = defaultdict(list)
     for item in form.items:
         parts[item.part].append(str(item.target))
@@ -100,7 +100,7 @@ def _alternates(targets: Sequence[str]) -> bool:
 
 
 def group_by_type(form: Form) -> dict[str, list[Item]]:
-    """Items by hallucination type; unlabelled ones under the empty name."""
+    """The items of each hallucination type; those without a label under the empty name."""
     groups: dict[str, list[Item]] = defaultdict(list)
     for item in form.items:
         groups[item.type or ""].append(item)

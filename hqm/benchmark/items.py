@@ -1,4 +1,4 @@
-"""Read a benchmark's items by its card, and find its pictures safely."""
+"""Read a benchmark's items as its card describes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_items(card: Card, data: Path) -> Form:
     Raises
     ------
     DataError
-        The file is missing or broken, an id stands twice, a field is missing, or a target has no place in its task.
+        The file is missing or broken, an id is used twice, a field is missing, or a target does not fit the task.
     """
     if not card.data.items:
         raise DataError("its card names no items file", place=card.name, remedy='Set items = "..." under [data].')
@@ -38,12 +38,12 @@ def read_items(card: Card, data: Path) -> Form:
 
 
 def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
-    """The item of one record, its fields named by the card.
+    """The item of a record whose fields have the names that the card gives.
 
     Raises
     ------
     DataError
-        A field is missing, the type is unknown, or the target has no place in the task.
+        A field is missing, the type is unknown, or the target does not fit the task.
     ImageError
         The picture lies outside the image folder.
     """

@@ -1,4 +1,4 @@
-"""People's labels of answers, from a file."""
+"""Human labels of answers, read from a file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hqm.files.records import read_records, take
 from hqm.types import Form, Judgement
 
 RATER = ":"
-"""Stands between the judge and the person who labelled: `human:anna`."""
+"""Stands between the name of the judge and that of the rater: `human:anna`."""
 
 
 def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, judge: str = "human") -> list[Judgement]:
-    """People's labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
+    """Human labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
 
-    A label is 1 for a faithful answer and 0 for a hallucinated one (or a share between, where several people judged);
-    an empty label means that the person did not decide. Without `respondents`, any name is taken, and none at all.
-    Where a field `rater` says who labelled, several people may label one answer: their mean is the judge's label, and
-    each one's own labels are kept as the judge `human:<rater>`, so that their agreement can be told.
+    A label is 1 for a faithful answer, 0 for a hallucinated one, or a share between them where several people judged. An
+    empty label means that the rater did not decide. When `respondents` is None, the field `respondent` may hold any name
+    and may be missing. Several raters may label the same answer if a field `rater` names them: the judge's label is then
+    their mean, and each rater's own labels are kept as the judge `human:<rater>`, so that their agreement can be estimated.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
 
 
 def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
-    """The labels, with every answer's mean over the people who labelled it as the judge's own."""
+    """The labels of each rater, preceded by their mean for every answer as the label of the judge itself."""
     if all(label.judge == judge for label in labels):
         return list(labels)
     by_answer: dict[tuple[str, str], list[Judgement]] = {}

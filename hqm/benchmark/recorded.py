@@ -1,4 +1,4 @@
-"""Recorded answers: read from a release's files or from HQM's own JSON lines."""
+"""Recorded answers, read from files in HQM's own formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded administration: who answered which form in which run, and what."""
+    """A recorded administration: the respondent, the form, the run, and the answers."""
 
     respondent: str
     form: str
@@ -28,7 +28,7 @@ class Recording:
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
-    """The first of several names that a record has."""
+    """The value of the first of several fields that a record has."""
     for name in names:
         if name in record:
             return record[name]
@@ -56,7 +56,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     Raises
     ------
     AnswerError
-        An id is unknown or stands twice, or a field is missing.
+        An id is unknown or is answered twice, or a field is missing.
     """
     answers: dict[str, Response] = {}
     for i, record in enumerate(read_records(path), 1):
@@ -67,7 +67,9 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
                 f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
             )
         if key in answers:
-            raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
+            raise AnswerError(
+                f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
+            )
         answers[key] = _response(record, place)
     return answers
 
@@ -75,7 +77,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
 def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and `answer`.
 
-    Without those fields, a file is one respondent (named by the file) that answered the original form once.
+    A file without the first three of them holds one respondent, named after the file, that answered the original form once.
     """
     files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
     if not files:
@@ -97,6 +99,8 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
             who = (str(record.get("respondent", file.stem)), form, int(record.get("run", 0)))
             answers = recorded.setdefault(who, {})
             if key in answers:
-                raise AnswerError(f"the item {key!r} is answered twice", place=place, remedy="Keep one answer an item.")
+                raise AnswerError(
+                    f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
+                )
             answers[key] = _response(record, place)
     return [Recording(*who, answers, str(path)) for who, answers in recorded.items()]

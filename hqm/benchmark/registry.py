@@ -1,4 +1,4 @@
-"""Find a benchmark by name, folder, Python file or entry point, and make it.
+"""Find a benchmark by its name, folder, Python file or entry point, and load it.
 
 load("pope")                 a card in benchmarks/pope, scored by adapters/pope.py
 load("my_benchmark/")        a folder with card.toml and items, no code
@@ -37,7 +37,7 @@ def shipped() -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """Every benchmark known by name, sorted."""
+    """The names of all known benchmarks, sorted."""
     here = {path.parent.name for path in shipped().glob("*/card.toml")}
     return tuple(sorted(here | {point.name for point in entry_points(group=GROUP)}))
 
@@ -69,7 +69,7 @@ def cards(wanted: Sequence[str]) -> list[Card]:
 
 
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
-    """The benchmarks a name stands for: the members of a group, or the one of that name."""
+    """The benchmarks that a name stands for: the members of a group, or the benchmark of that name."""
     members = groups().get(name)
     if not members:
         return [load(name, **settings)]
@@ -89,7 +89,7 @@ def load(
     words: str | None = None,
     fitting: bool = False,
 ) -> Benchmark:
-    """Make a benchmark.
+    """Load a benchmark.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def load(
     images, scoring, parser, mode, prompts, words
         As in `Benchmark`.
     fitting
-        Pass over a mode or a choice of words that this benchmark does not know, as a member of a group may.
+        Ignore a mode or a choice of words that this benchmark does not have, as some members of a group may not.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def load(
 
 
 def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | str | None = None) -> Benchmark:
-    """The benchmark of a card that was read already, with no code of its own."""
+    """The benchmark, without any code of its own, of a card that was read already."""
     return Benchmark(card, _data_folder(card, folder, data), images=images, home=folder)
 
 
@@ -199,7 +199,9 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
         if isinstance(value, type) and issubclass(value, Benchmark) and value.__module__ == module.__name__
     ]
     if len(made) > 1:
-        raise CardError(f"it defines {len(made)} benchmarks", place=module.__name__, remedy="Define one a file.")
+        raise CardError(
+            f"it defines {len(made)} benchmarks", place=module.__name__, remedy="Define one benchmark in each file."
+        )
     return made[0] if made else Benchmark
 
 

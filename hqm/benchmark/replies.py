@@ -13,7 +13,7 @@ from hqm.files.records import read_records, take
 from hqm.types import Form
 
 Replies = Mapping[str, Sequence[str]]
-"""Role -> replies in the order asked."""
+"""Role -> replies, in the order in which they are asked for."""
 
 
 def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
@@ -38,7 +38,7 @@ def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
 
 
 def played_back(replies: Replies) -> AskJudge:
-    """An `ask` that gives recorded replies, each role's in their order.
+    """An `ask` that returns recorded replies, those of each role in their order.
 
     >>> import asyncio
     >>> ask = played_back({"judge": ["correct", "same"]})

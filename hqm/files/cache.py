@@ -1,4 +1,4 @@
-"""The cache of pictures that are no files of their own: each is written once, under the hash of its bytes.
+"""The cache of pictures that are not files of their own: each is written once, under the hash of its bytes.
 
 Equal pictures are one file, and no name from an archive ever becomes a path. The cache is `HQM_CACHE`, else
 `$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
@@ -36,12 +36,12 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
-    """Write a picture into the cache under its hash; its file. Reads no more than the limit.
+    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes are read.
 
     Raises
     ------
     ImageError
-        It is larger than the limit, or empty. What the stream raises passes through.
+        It is larger than the limit, or empty. Errors of the stream itself are not caught.
     DataError
         The cache cannot be written.
     """

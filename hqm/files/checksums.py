@@ -14,7 +14,7 @@ from hqm.files.records import read_records, read_text
 
 @dataclass(frozen=True)
 class Listed:
-    """What a list says of one picture; None for what it does not say."""
+    """The size and SHA-256 that a list gives for one picture; None for what it does not give."""
 
     size: int | None = None
     sha256: str | None = None
@@ -24,7 +24,7 @@ class Listed:
 class Checksums:
     """The sizes and SHA-256 sums that a benchmark's pictures must have, by name.
 
-    Read from what `sha256sum` prints, or from records (CSV, JSON lines) of `image`, and `sha256`, `size` or both.
+    They are read from the output of `sha256sum`, or from records (CSV, JSON lines) of `image` with `sha256`, `size` or both.
     """
 
     listed: Mapping[str, Listed] = field(default_factory=dict)
@@ -52,12 +52,12 @@ class Checksums:
         return cls(listed, str(path))
 
     def check(self, name: str, path: Path) -> None:
-        """Compare a picture with what is listed of it; one that is not listed may be anything.
+        """Compare a picture with what the list says about it; a picture that is not listed is accepted.
 
         Raises
         ------
         ImageError
-            It is another one.
+            It is not the picture that was listed.
         """
         listed = self.listed.get(name)
         if listed is None:

@@ -26,7 +26,7 @@ def hub_folder(text: str) -> Path:
     Raises
     ------
     DataError
-        It cannot be had.
+        The dataset is not in the cache and cannot be fetched.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

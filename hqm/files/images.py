@@ -1,11 +1,10 @@
-"""Pictures as people have them: in a folder, in a zip, inside the rows of parquet files, or on the web.
+"""Pictures wherever users keep them: in a folder, in a zip, inside the rows of parquet files, or on the web.
 
-A source gives the file of a picture by its name. What is no file yet is written once into a cache, under the hash of its
-bytes: equal pictures are one file, and no name from an archive ever becomes a path. The cache is `HQM_CACHE`, else
-`$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
+A source gives the file of a picture by its name. A picture that is not a file of its own is written once into the cache
+(`hqm.files.cache`).
 
-A picture is used only when it can be: not empty, within the limits, readable to its end, and, where the benchmark lists
-sizes or hashes, the one that is listed.
+A picture is used only if it is not empty, is within the limits, can be read to its end and, where the benchmark lists sizes
+or hashes, is the one that is listed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hqm.files.cache import MAX_BYTES, SMALLER, keep
 from hqm.files.names import image_path, is_url, safe_name
 
 MAX_PIXELS = 100_000_000
-"""The most pixels a picture may unfold to: a file of a few bytes can claim billions."""
+"""The most pixels that a picture may have when decoded: a file of a few bytes can claim billions."""
 
 
 class ImageSource(Protocol):
@@ -40,7 +39,7 @@ class ImageSource(Protocol):
         """Whether the picture is there now, without fetching or opening it."""
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Get what lies elsewhere; what cannot be had is an error of `path` later."""
+        """Fetch the pictures that lie elsewhere; for one that cannot be fetched, `path` raises an error later."""
 
 
 def open_images(place: Path | str) -> ImageSource:
@@ -50,8 +49,8 @@ def open_images(place: Path | str) -> ImageSource:
     ----------
     place
         A folder (one with parquet files gives the pictures in their rows as well), a `.zip`, a `.parquet` file or a
-        pattern of several (`data/test-*.parquet`), or a web address that names are put behind. A name that is itself a
-        web address is fetched whatever the place is.
+        pattern of several (`data/test-*.parquet`), or a web address to which names are appended. A name that is itself
+        a web address is fetched from there, whatever the place is.
 
     Examples
     --------
@@ -74,7 +73,7 @@ def open_images(place: Path | str) -> ImageSource:
 
 @dataclass(frozen=True)
 class FolderImages:
-    """Pictures that are files in a folder; a link must not leave it. Web addresses and parquet rows come beside."""
+    """Pictures that are files in a folder, which a link must not leave; parquet files in it and web addresses work too."""
 
     folder: Path
 
@@ -115,16 +114,16 @@ class FolderImages:
 
 @dataclass(frozen=True)
 class ZipImages:
-    """Pictures in a zip: by their whole name in it, or by the end of it (`a.jpg` for `val2014/a.jpg`) where that is one.
+    """Pictures in a zip, found by the whole name in it or by an end that only one has (`a.jpg` for `val2014/a.jpg`).
 
-    Members are read through the cache, never unpacked to where they want to be.
+    Members are copied into the cache and never unpacked to the paths that the zip gives.
     """
 
     file: Path
 
     @cached_property
     def _members(self) -> dict[str, Any]:
-        """Name, and every end of it that is one member's alone -> member; None for an end that several share."""
+        """Each whole name, and each end of a name, -> its member; None for an end that several members share."""
         import zipfile
 
         try:
@@ -179,24 +178,18 @@ class ZipImages:
         """Everything is here."""
 
 
-# --- the cache ---
-
-
-# --- checking ---
-
-
 def check_picture(path: Path, place: str = "") -> None:
-    """See that a picture can be used: within the limits, and readable to its end.
+    """Check that a picture can be used: that it is within the limits and readable to its end.
 
     Raises
     ------
     ImageError
-        It is too large, unfolds to too many pixels, is no picture, or breaks off.
+        The file is too large, unfolds to too many pixels, is not a picture, or breaks off.
 
     Notes
     -----
-    A JPEG is decoded at an eighth of its size, which reads all of it; a PNG's checksums are compared; anything else is
-    decoded.
+    A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the checksums are compared; every other
+    format is decoded.
     """
     from PIL import Image
 

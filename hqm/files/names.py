@@ -17,7 +17,7 @@ def is_url(text: str) -> bool:
 
 
 def safe_name(name: str, place: str = "") -> str:
-    """A picture's path, refused when it leaves the image folder.
+    """A picture's path; one that leaves the image folder is an error.
 
     >>> safe_name("val2014/a.jpg")
     'val2014/a.jpg'

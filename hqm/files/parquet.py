@@ -25,7 +25,7 @@ from hqm.signature import digest_file
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row's picture: what the file calls it, its file in the cache, its size, or why there is none."""
+    """The picture of a row: its name in the parquet file, its file in the cache and its size, or why it has none."""
 
     path: str | None
     file: str | None
@@ -111,7 +111,7 @@ def parquet_files(pattern: Path) -> list[Path]:
 
 
 def read_rows(pattern: Path) -> list[dict[str, Any]]:
-    """The rows of parquet files as records: pictures by their names, and `row` the number of each.
+    """The rows of parquet files as records, with the names of pictures in place of their bytes and the number as `row`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _opened(file: Path) -> Any:
 
 
 def _index(file: Path, column: str) -> list[_Row]:
-    """A file's pictures, from the list in the cache where that still holds."""
+    """The pictures of a file, taken from the list in the cache as long as that is valid."""
     import pyarrow as pa
 
     key = digest_file(file).rpartition(":")[2]
@@ -214,7 +214,7 @@ def _extract(opened: Any, column: str, file: Path) -> Iterator[_Row]:
 
 
 def _tame(path: str | None) -> str | None:
-    """A name that could be a file's in a folder; a path of somebody else's machine is no name."""
+    """The name, if it could name a file in a folder; None for an absolute path from another machine."""
     try:
         return safe_name(path) if path else None
     except ImageError:

@@ -1,7 +1,8 @@
 """Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV, Parquet.
 
-The shape is told from the content, never from the name: POPE's `.json` files are JSON lines, one of its caption files
-is a run of pretty-printed objects. What cannot be read is reported with its line.
+The kind of JSON is recognised from the content, not from the file's name: POPE's `.json` files are JSON lines, and one of its
+caption files is a sequence of pretty-printed objects. CSV and Parquet are recognised by the suffix. What cannot be read is
+reported with its line.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     Raises
     ------
     DataError
-        The file cannot be read, or a record is no JSON object; with the line.
+        The file cannot be read, or a record is not a JSON object; the place is given with the line.
     """
     if path.suffix.lower() == ".parquet":
         from hqm.files.parquet import read_rows
@@ -92,7 +93,7 @@ def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
 
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
-    """Objects one after another, on one line each or over many."""
+    """The objects that follow one another, each on one line or on several."""
     at = 0
     while True:
         while at < len(text) and text[at].isspace():
@@ -115,7 +116,7 @@ def _object(record: Any, place: str) -> dict[str, Any]:
 
 
 def take(record: dict[str, Any], name: str, place: str) -> Any:
-    """A field of a record; its absence is an error that lists what there is."""
+    """A field of a record; when it is missing, the error lists the fields that there are."""
     if name not in record:
         raise DataError(
             f"the field {name!r} is missing (there are {', '.join(map(repr, record)) or 'none'})",

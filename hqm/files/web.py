@@ -29,7 +29,7 @@ _AT_A_TIME = 8
 
 
 class _SameScheme(urllib.request.HTTPRedirectHandler):
-    """Follow a redirection to another web address only, never to a file or from https to http."""
+    """Follow a redirection only to another web address, never to a file and never from https to http."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         if not is_url(newurl) or (req.full_url.startswith("https:") and not newurl.startswith("https:")):
@@ -39,10 +39,10 @@ class _SameScheme(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class WebImages:
-    """Pictures at web addresses: names are put behind the base, a name that is an address stands for itself.
+    """Pictures at web addresses: a name is appended to the base, unless it is an address itself.
 
-    The cache remembers of each address the hash and size of what came; a cached file that is not that any more counts as
-    not fetched.
+    The cache remembers the hash and size of the picture that each address gave; a cached file that no longer has them counts
+    as not fetched.
     """
 
     base: str
@@ -82,7 +82,7 @@ class WebImages:
         return self._record(self.address(name)).exists()
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Fetch what the cache lacks, several at a time, each in a few attempts."""
+        """Fetch the pictures that are not in the cache, several at a time, with a few attempts for each."""
         missing = [a for a in dict.fromkeys(map(self.address, names)) if self._cached(a) is None]
         if not missing:
             return

@@ -1,1 +1,1 @@
-"""Parallel forms: the same items in other words, every rewrite with the rule that made it."""
+"""Parallel forms: the same items in other words, each with the rule that rewrote it."""

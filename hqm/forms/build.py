@@ -1,4 +1,4 @@
-"""Build the parallel form of a benchmark by its task, and keep forms as files a person can review."""
+"""Build the parallel form of a benchmark by its task, and write forms to files that a person can review."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hqm.types import PARALLEL, Form, Item, LeftOut, Task
 
 
 def flip_item(item: Item) -> Item:
-    """A yes/no item with its question negated and its truth inverted."""
+    """A yes/no item with its question negated and its right answer inverted."""
     made = deny(item.prompt) if is_compound(item.prompt) else flip(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
 
 
 def rephrase_item(item: Item) -> Item:
-    """An item with its instruction or question in other words, the target as it was."""
+    """An item with its instruction or question in other words; the target stays the same."""
     try:
         made = rephrase(item.prompt)
     except NoRule:
@@ -38,7 +38,7 @@ def rephrase_item(item: Item) -> Item:
 
 
 def reword_item(item: Item) -> Item:
-    """An open question put in other words by the way it opens, the target as it was."""
+    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the target stays the same."""
     made = reword(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
@@ -52,7 +52,7 @@ REWRITERS: dict[Task, Callable[[Item], Item]] = {
 
 
 def build_parallel(form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL) -> Form:
-    """The parallel form: every item rewritten by its task's rules; what no rule fits is left out and listed."""
+    """The parallel form: every item rewritten by its task's rules; an item that no rule fits is left out and listed."""
     items, left_out = [], list(form.left_out)
     for item in form.items:
         try:
@@ -88,7 +88,7 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     Raises
     ------
     DataError
-        A row names an item the original form does not have, names it twice, or lacks its prompt.
+        A row names an item that the original form does not have, an item is named twice, or a prompt is missing.
     """
     items, left_out, seen = [], [], set()
     for i, row in enumerate(read_records(path), 1):

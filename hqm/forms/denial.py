@@ -1,7 +1,8 @@
 """Deny a yes/no question as a whole: "Is it false that ...?".
 
-The fallback of flipping. Where a question joins two statements ("Does A flow north, while B flows south?"), a "not" behind
-the first subject denies one of them, and the right answer need not turn round; denied as a whole, it must.
+This replaces flipping (`hqm.forms.polar`) where a question joins two statements ("Does A flow north, while B flows south?"):
+a "not" behind the first subject would deny only one of them, and the right answer might stay the same. When the question is
+denied as a whole, the right answer always changes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def deny(question: str) -> Rewrite:
     Raises
     ------
     NoRule
-        It has no auxiliary to turn round, or the end of its subject cannot be told.
+        It has no auxiliary to turn round, or the end of its subject cannot be found.
 
     Examples
     --------
@@ -39,7 +40,7 @@ def deny(question: str) -> Rewrite:
     clause = question_clause(question)
     said = as_statement(question[: clause[-1].end], clause)
     if said is None:
-        raise NoRule(question, "the end of its subject cannot be told")
+        raise NoRule(question, "the end of its subject cannot be found")
     opens = "Is" if clause[0].text[0].isupper() and clause[0].start == 0 else "is"
     before, after = question[: clause[0].start], question[clause[-1].end :]
     return Rewrite(f"{before}{opens} it false that {said}{after}", "polar.false")

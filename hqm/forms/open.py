@@ -6,10 +6,15 @@
     Is there a dog at X:105 Y:350?          ->  Tell me whether there is a dog at X:105 Y:350.
     Compare the tomatoes in the photo.      ->  Make a comparison of the tomatoes in the photo.
 
-A question becomes an indirect one, an instruction gets a synonym or is wrapped into a request. Every word of the content
+A question becomes an indirect one; an instruction gets a synonym or is wrapped into a request. Every word of the content
 stays, so a false presupposition, a coordinate or a list of options survives; only the auxiliary moves behind its
-subject. Sentences before and after the question keep their places. What no rule fits raises `NoRule`: statements, tag
-questions ("..., isn't it?"), questions whose subject cannot be told from the rest.
+subject. Sentences before and after the question keep their places. `NoRule` is raised for what no rule fits: statements, tag
+questions ("..., isn't it?"), and questions whose subject cannot be separated from the rest.
+
+This module parses the grammar and takes instructions of any kind. It makes the parallel form of every benchmark of open
+questions (GAVIE, MMHal-Bench, one of your own) unless the adapter chooses otherwise. HQH, whose thousands of short questions
+are often misspelt, and FaithScore use the templates of `hqm.forms.questions` instead. Both modules stay because their
+published forms must not change.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from hqm.forms.polar import AUXILIARIES, BE, DO, HAVE, Token, letters_of, tag
 from hqm.forms.rewrite import Rewrite
 from hqm.forms.statement import PRONOUNS, as_statement
 
-# what a question asks for by name: "What is the color of X?" asks to be told the color of X
+# what a question asks for by name: "What is the color of X?" asks for the color of X
 _ATTRIBUTES = frozenset(
     (
         "action activity age appearance atmosphere brand characteristics color colors colour colours condition "
@@ -111,7 +116,7 @@ def rephrase_open(prompt: str) -> Rewrite:
     Raises
     ------
     NoRule
-        It is a statement, a tag question, or its grammar cannot be told.
+        It is a statement, a tag question, or its grammar is not recognised.
 
     Examples
     --------
@@ -136,7 +141,7 @@ def rephrase_open(prompt: str) -> Rewrite:
 
 
 def _cut(prompt: str) -> _Parts:
-    """The sentence that asks: the first with a question word or auxiliary at its head, else the first."""
+    """The prompt cut at the sentence that asks: the first that begins like a question, otherwise the first of all."""
     spans, start = [], 0
     for gap in _SENTENCE_END.finditer(prompt):
         quoted = prompt.count('"', 0, gap.start()) % 2 == 1
@@ -164,12 +169,12 @@ def _head(sentence: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """The text with a small first letter, unless that belongs to a name ("UFO", "I")."""
+    """The text with its first letter in lower case, unless the word is "I" or begins with two capitals ("UFO")."""
     return text if re.match(r"[A-Z]{2}|I\b", text) else text[:1].lower() + text[1:]
 
 
 def _elliptical(prompt: str) -> Rewrite | None:
-    """A question without a verb keeps its brevity: "How many chairs?"."""
+    """The short parallel of a question without a verb, such as "How many chairs?"."""
     match = re.fullmatch(r"How many ([^?,]+)\?", prompt, re.IGNORECASE)
     if not match or any(t.word in AUXILIARIES or t.tag.startswith("V") for t in tag(match[1])):
         return None
@@ -237,7 +242,7 @@ def _indirect(body: str, words: list[Token]) -> tuple[str, str] | None:
 
 
 def _behind(body: str, words: list[Token], at: int, known: str) -> tuple[str, str] | None:
-    """A question word or phrase, then the auxiliary at `at`."""
+    """The indirect form of a question word or phrase that is followed by the auxiliary at `at`."""
     if at + 1 >= len(words):
         return None
     question = _lower(body[words[0].start : words[at - 1].end])
@@ -257,7 +262,7 @@ def _behind(body: str, words: list[Token], at: int, known: str) -> tuple[str, st
 
 
 def _is_subject(words: list[Token], known: str, at: int) -> bool:
-    """Whether the words behind the auxiliary open a subject, so that the auxiliary has to move behind it."""
+    """Whether a subject begins behind the auxiliary, so that the auxiliary has to move behind the subject."""
     then = known[at + 1]
     if words[at].word in DO or words[at + 1].word in PRONOUNS:
         return True

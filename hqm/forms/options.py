@@ -1,4 +1,4 @@
-"""Multiple choice: write the options under the question, and shuffle them with the key following."""
+"""Multiple choice: write the options under the question, and shuffle them so that the right letter follows its option."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def render_options(question: str, options: Sequence[str]) -> str:
 
 
 def shuffle_item(item: Item) -> Item:
-    """The item with its options in another order, the right letter following.
+    """The item with its options in another order and the letter of the right option changed accordingly.
 
-    The order depends on the item alone, so that a form is the same whenever it is built; the right option always moves.
+    The order depends only on the item, so that a form is the same whenever it is built; the right option always moves.
 
     >>> item = Item("1", "What color is it?", "choice", "A", options=("red", "blue", "green"))
     >>> shuffled = shuffle_item(item)

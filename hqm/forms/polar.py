@@ -5,8 +5,8 @@
     Are there two dogs in this image?   ->  Are there not two dogs in this image?
 
 The negation stands after the subject and never in a contraction: "Isn't the sky sunny?" expects the same answer as
-"Is the sky sunny?" and would flip nothing. Where the subject ends is told by the parts of speech, which the HanTa
-tagger gives (pure Python, its English model inside the package). A question that fits no rule raises `NoRule`.
+"Is the sky sunny?" and would flip nothing. The end of the subject is found from the parts of speech, which the HanTa
+tagger gives (pure Python, with its English model inside the package). A question that fits no rule raises `NoRule`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def flip(question: str) -> Rewrite:
     Raises
     ------
     NoRule
-        The question has no auxiliary to negate, or the end of its subject cannot be told.
+        The question has no auxiliary to negate, or the end of its subject cannot be found.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def flip(question: str) -> Rewrite:
         return _flip_there(question, clause)
     end = subject_end(clause)
     if end is None:
-        raise NoRule(question, "the end of its subject cannot be told")
+        raise NoRule(question, "the end of its subject cannot be found")
     if clause[end].word == "not":
         return Rewrite(question[: clause[end - 1].end] + question[clause[end].end :], "polar.unnot")
     return _flip_quantified(question, clause) or Rewrite(_insert(question, clause[end - 1].end, " not"), "polar.not")
 
 
 def question_clause(question: str) -> list[Token]:
-    """The words from the main auxiliary to the end of the question, its mark left out."""
+    """The words from the main auxiliary to the end of the question, without the question mark."""
     mark = max(question.rfind("?"), question.rfind("？"))
     words = tag(question if mark < 0 else question[:mark])
     stops = [i for i in range(len(words) - 1) if _ends_sentence(words, i)]
@@ -159,7 +159,7 @@ def _follows_comma(sentence: list[Token], i: int) -> bool:
 
 
 def _ends_sentence(words: list[Token], i: int) -> bool:
-    """A stop inside a quotation or behind an initial ("John F. Kennedy", "U.S.") ends no sentence."""
+    """Whether a sentence ends here; it does not inside a quotation or after an initial ("John F. Kennedy", "U.S.")."""
     quoted = sum(t.text in _QUOTES for t in words[:i]) % 2 == 1
     if quoted or words[i].text not in {".", "!", ";", "?", "？"}:
         return False
@@ -187,7 +187,7 @@ def _flip_there(question: str, clause: list[Token]) -> Rewrite:
 
 
 def _flip_quantified(question: str, clause: list[Token]) -> Rewrite | None:
-    """Negate before the quantifier of an indefinite subject, where "not" behind it would only deny of some.
+    """Negate before the quantifier of an indefinite subject, because "not" behind it would leave the answer open.
 
     "Is a dog not asleep?" can be true beside "Is a dog asleep?"; "Is no dog asleep?" cannot.
     """
@@ -235,7 +235,7 @@ def _letter(token: Token) -> str:
 
 
 def letters_of(clause: list[Token]) -> str:
-    """The clause as one letter a word; what stands in quotation marks or brackets counts as a name."""
+    """The clause with one letter for each word; words in quotation marks or brackets count as names."""
     letters, quoted = [], False
     for token in clause:
         if token.text in _QUOTES or token.text == "()"[quoted]:
@@ -313,7 +313,7 @@ def _inside_quotes(clause: list[Token]) -> list[bool]:
 
 
 def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
-    """How well the words from `end` on start what is said of the subject; 0 when they cannot."""
+    """How well the words from `end` on can start the predicate; 0 when they cannot."""
     first = letters[end]
     if first == "X":
         return 4
@@ -342,7 +342,7 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
 
 
 def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
-    """After do, have and modals a verb must follow, perhaps behind an adverb; a released question may lack it."""
+    """How well a verb follows do, have or a modal, perhaps after an adverb; released questions sometimes lack it."""
     perfect = clause[0].word in HAVE
     for verb in (end, end + 1) if letters[end] == "R" and end + 1 < len(clause) else (end,):
         if letters[verb] == "V" or (perfect and letters[verb] == "E"):
@@ -361,7 +361,7 @@ def _in_the_medium(words: list[Token]) -> bool:
 
 
 def _describes(word: str) -> bool:
-    """Whether a word tagged as a noun can be what is said of the subject: "Is the sea calm?"."""
+    """Whether a word tagged as a noun can be the predicate, as in "Is the sea calm?"."""
     word = word.lower()
     if word in _SAID_OF_THINGS:
         return True

@@ -4,6 +4,10 @@
 chairs?". The words after the opening are never touched, so that a false presupposition, a coordinate, a name or a
 mistake of the asker survives; only "in the photo" may become "in the picture". Where a question is too broken for any
 template, it is asked unchanged behind the words "Looking at the picture,".
+
+HQH, whose thousands of short questions are often misspelt, and FaithScore use these templates (`hqm.reword_item`). The open
+questions and instructions of other benchmarks are parsed by `hqm.forms.open`, which leaves out what it cannot parse. Both
+modules stay because their published forms must not change.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ def _noun_ing(text: str) -> bool:
 
 
 def _noun_phrase(text: str) -> bool:
-    """Whether it reads as one noun phrase: a determiner first, and no verb left over at its end."""
+    """Whether the text reads as one noun phrase: it begins with a determiner and does not end in a verb."""
     last = text.split()[-1].lower()
     clause = re.search(r"\b(?:is|was|were)\b", text) is not None
     verbal = (
@@ -72,7 +76,7 @@ class _Rule(NamedTuple):
 
 
 def _cleft(m: re.Match[str]) -> str:
-    """Take the verb to its subject: "What is the man holding?" to "What is it that the man is holding?"."""
+    """Move the verb behind its subject: "What is the man holding?" becomes "What is it that the man is holding?"."""
     return f"{m['w']} is it that {m['x']} {m['be']} {m['v']}{m['y'] or ''}?"
 
 
@@ -168,14 +172,14 @@ _RULES = tuple(_rule(*row) for row in _OPENINGS)
 
 
 def _even(question: str) -> str:
-    """The question with the slips at its very start mended, which no template then has to know."""
+    """The question with slips at its very start corrected, so that the templates need not know them."""
     text = " ".join(question.split())
     text = re.sub(r"^WHat\b", "What", text)
     return re.sub(r"^(What|How|Where|Who)['’]s\b", r"\1 is", text)
 
 
 def _swap(text: str) -> str:
-    """Call the picture by another name where it closes a phrase: "in the photo?" to "in the picture?"."""
+    """Use another word for the picture where it ends a phrase: "in the photo?" becomes "in the picture?"."""
     return re.sub(
         rf"\b((?:in|of|from) (?:the|this)) ({_PICTURE})(?=[?,.]|$)",
         lambda m: f"{m[1]} {'photo' if m[2] == 'picture' or 'pictured' in text else 'picture'}",
@@ -184,7 +188,7 @@ def _swap(text: str) -> str:
 
 
 def reword(question: str) -> Rewrite:
-    """Ask an open question in other words, with what it asks about left as it stands.
+    """Ask an open question in other words; what it asks about stays as it is.
 
     Raises
     ------

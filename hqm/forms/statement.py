@@ -1,10 +1,10 @@
-"""Put a question into the order of a statement: the auxiliary behind its subject, do and did dissolved.
+"""Put a question into the order of a statement: the auxiliary moves behind its subject, do and did merge into the verb.
 
     is the bowl with broccoli on top of the bowl   ->  the bowl with broccoli is on top of the bowl
     does the woman have on her wrist               ->  the woman has on her wrist
 
-The end of the subject is told as for flipping (`hqm.forms.polar`), and doubted more: where a noun is followed by what could
-be the predicate itself ("the man holding a stick successful in ..."), nothing is guessed.
+The end of the subject is found as for flipping (`hqm.forms.polar`), but more cautiously: where a noun is followed by words
+that could be the predicate themselves ("the man holding a stick successful in ..."), nothing is guessed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
 
 
 def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
-    """Where the subject ends; None where that is a guess."""
+    """The index at which the subject ends; None if it could only be guessed."""
     known, n = letters_of(clause), len(clause)
     if clause[1].word in PRONOUNS:
         return None if clause[1].word.endswith(("one", "body")) and n > 2 and known[2] == "P" else 2
@@ -86,7 +86,7 @@ def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
 
 
 def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
-    """The end of the subject where a word tells it: "doing", "like", a verb at the very end, "when"."""
+    """The end of the subject where a word shows it: "doing", "like", a verb at the very end, "when"."""
     for i in range(2, len(clause)):
         if clause[i].word == "doing" or (clause[i].word == "like" and _hangs(clause, i)):
             return i
@@ -123,18 +123,18 @@ def _fits(clause: list[Token], end: int) -> bool:
 
 
 def _hangs(clause: list[Token], i: int) -> bool:
-    """Whether nothing that "like" could govern follows it ("the weather like in the image")."""
+    """Whether "like" has no object after it, as in "the weather like in the image"."""
     return i + 1 == len(clause) or letters_of(clause)[i + 1] == "P" or clause[i + 1].word in _SUBORDINATE
 
 
 def _is_phrase(clause: list[Token], end: int) -> bool:
-    """Whether nothing from `end` on is a verb or a preposition left hanging at the end."""
+    """Whether the words from `end` on have no verb and do not end in a preposition."""
     letters = letters_of(clause)
     return not re.search(r"[VGXE]", letters[end:]) and letters[-1] != "P"
 
 
 def _finite(clause: list[Token], end: int, body: str) -> str | None:
-    """What follows the subject of do, does or did, its verb made finite."""
+    """The words after the subject of do, does or did, with the verb in its finite form."""
     from lemminflect import getInflection, getLemma
 
     verb = end

@@ -1,8 +1,8 @@
 """Say the same thing in other words: a bank of equivalent instructions and templates of questions.
 
-The bank holds classes of instructions that ask for the same thing; an instruction's parallel is the next of its class.
-Templates rewrite a question by its opening ("What color is X?" becomes "Which color does X have?") and leave X as it
-stands, so that a presupposition, a coordinate or a name survives. What fits neither raises `NoRule`.
+The bank holds classes of instructions that ask for the same thing; the parallel of an instruction is the next one of its
+class. Templates rewrite a question by its opening ("What color is X?" becomes "Which color does X have?") and leave X as it
+stands, so that a presupposition, a coordinate or a name survives. A prompt that fits neither raises `NoRule`.
 """
 
 from __future__ import annotations

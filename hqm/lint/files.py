@@ -1,4 +1,4 @@
-"""Read a card and its items file, noting every fault with its file and line, and keep what is sound."""
+"""Read a card and its items file, note every fault with its file and line, and keep what has no fault."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from hqm.files.records import read_records, read_text
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10
-"""Records of one fault that are named one by one; the rest are counted."""
+"""How many faults of a kind are listed; further ones are only counted."""
 
 
 @dataclass
 class Faults:
-    """Faults by kind, so that a file with one mistake in every line does not fill a screen with it."""
+    """Faults by kind; after ten of a kind the rest are only counted, so that they do not fill the screen."""
 
     findings: list[Finding] = field(default_factory=list)
     more: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, sentence: str, place: str = "") -> None:
-        """Note one fault; from the eleventh of a kind on it is only counted."""
+        """Note a fault; from the eleventh of its kind on, faults are only counted."""
         if sum(finding.name == name for finding in self.findings) < _SHOWN:
             self.findings.append(Finding(name, sentence, 1, (), place))
         else:
             self.more[name] = self.more.get(name, 0) + 1
 
     def all(self) -> list[Finding]:
-        """The findings, with one for each kind that was cut short."""
+        """The listed findings, and one more for each kind with faults that were only counted."""
         return [*self.findings, *(Finding(name, f"{n} more like this", n) for name, n in self.more.items())]
 
 
 def read_card(path: Path, faults: Faults) -> Card | None:
-    """The card, faulty keys left out; None when it says too little to go on."""
+    """The card without its faulty keys; None if what is left says too little to go on."""
     try:
         text = path.read_text("utf-8")
         data = tomllib.loads(text)
@@ -98,7 +98,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def read_form(card: Card, data: Path, faults: Faults) -> Form:
-    """The items that are sound; every other one is a fault with its line."""
+    """The items without faults; every other item is noted as a fault with its line."""
     path = data / card.data.items
     items: dict[str, Item] = {}
     try:
@@ -121,7 +121,7 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
 
 
 def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> Item | None:
-    """One item; its picture or type is left out when faulty, all of it when nothing can be asked or scored."""
+    """The item without a faulty picture or type; None if a fault leaves nothing to ask or to score."""
     names, record = card.fields, dict(record)
     lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
     for name in lacking:
@@ -148,7 +148,7 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
 
 
 def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of a file with their places, in whatever shape `read_records` knows; a broken line is passed over."""
+    """The records of a file with their places, in any shape that `read_records` knows; a broken line is skipped."""
     text = read_text(path, encoding)
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)
@@ -172,7 +172,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
 
 
 def _is_lines(text: str) -> bool:
-    """Whether the records stand on one line each: more than half of the lines are objects by themselves."""
+    """Whether each record stands on a line of its own: more than half of the lines are whole objects."""
     lines = [line for line in text.splitlines() if line.strip()]
     whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
     return not text.lstrip().startswith("[") and 2 * whole > len(lines)

@@ -1,4 +1,4 @@
-"""What is checked of the pictures: there, whole, distinct, asked about."""
+"""Checks of the pictures: whether each is there, can be decoded, differs from the others and is asked about."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hqm.files.names import image_path
 
 _SIDE, _LOW = 32, 8
 _BITS = 10
-"""Bits of 64 in which the hashes of two copies of a picture may differ."""
+"""In how many of their 64 bits the hashes of two copies of a picture may differ."""
 _BLOCK = 16
 _SHADE = 24.0
-"""How far two copies may differ in any block of the thumbnail, of 255: what compression and scaling leave."""
+"""How far two copies may differ in a block of the thumbnail, of 255: compression and scaling change no more."""
 _SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"))
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a picture looks: a 64-bit perceptual hash, and a thumbnail to confirm it by."""
+    """The look of a picture: a 64-bit perceptual hash, and a thumbnail that confirms a match."""
 
     hash: npt.NDArray[np.bool_]
     thumbnail: npt.NDArray[np.float32]
@@ -34,8 +34,8 @@ class Look:
     def of(cls, path: Path) -> Look:
         """Decode a picture to its last row.
 
-        The hash is that of the low frequencies: of the 8 x 8 lowest cosine coefficients of a 32 x 32 grey copy, which
-        lie above their median (Zauner 2010). It is blind to colour and to little things, so the thumbnail must agree too.
+        The hash says which of the 8 x 8 lowest cosine coefficients of a 32 x 32 grey copy are above their median (Zauner
+        2010). It sees neither colours nor small things, so the thumbnails must agree as well.
 
         Raises
         ------
@@ -57,19 +57,19 @@ class Look:
         return int((self.hash != other.hash).sum()) <= _BITS and self.same_blocks(other)
 
     def same_blocks(self, other: Look) -> bool:
-        """Whether no block of the thumbnails differs by more than copying explains."""
+        """Whether no block of the thumbnails differs by more than compression and scaling change it."""
         return float(np.abs(self.thumbnail - other.thumbnail).max()) <= _SHADE
 
 
 def check_images(folder: Path, names: Sequence[str], brought: bool) -> Iterable[Finding]:
-    """Every finding about the pictures of a folder.
+    """The findings about the pictures of a folder.
 
     Parameters
     ----------
     names
         The pictures asked about.
     brought
-        Whether pictures are got apart from the items (or drawn when needed), so that their absence is no fault.
+        Whether the pictures are fetched apart from the items (or drawn when needed), so that their absence is no fault.
     """
     wanted = list(dict.fromkeys(names))
     if not wanted:

@@ -1,4 +1,4 @@
-"""What gives the labels away, and what the types' labels can bear."""
+"""Checks for cues that give the right answers away, and for types that have too few items."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hqm.benchmark.findings import Finding, group_by_type
 from hqm.types import HALLUCINATION_TYPES, Form
 
 _MOST = 6_000
-"""Items that the words are tried on; a random sample beyond that. Cues are tried on all: they hang on the order."""
+"""The most items that the words are tried on, drawn at random. Cues are tried on all items: they depend on the order."""
 _GAIN = 0.05
-"""The gain in accuracy below which a cue, however certain, is no news in a report for people."""
+"""A cue that gains less accuracy than this is not reported, however certain it is."""
 _FOLDS = 5
 _SHOWN = 5
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 def check_leaks(form: Form, seed: int = 0) -> Iterable[Finding]:
     """Cues, phrases and words that predict the right answers, each with the accuracy it gives.
 
-    Only for yes/no and multiple choice, and from 20 items on 5 pictures; fewer prove nothing.
+    Only yes/no questions and multiple choice are checked, from 20 items on 5 pictures; fewer prove nothing.
     """
     from hqm.psychometrics import blind_solvability, leakage_cues
     from hqm.psychometrics.weights import stream
@@ -75,7 +75,7 @@ def check_leaks(form: Form, seed: int = 0) -> Iterable[Finding]:
 
 
 def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[Finding]:
-    """Types that are claimed and not there, there and not claimed, or too few to be measured."""
+    """Types that are claimed but not there, there but not claimed, or that have too few items to be measured."""
     from hqm.psychometrics import items_for_error
 
     groups = group_by_type(form)

@@ -22,19 +22,19 @@ from hqm.types import Form
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of one benchmark, and what it holds."""
+    """The findings about one benchmark, and its items."""
 
     benchmark: str
     version: str
     findings: tuple[Finding, ...]
     form: Form | None = None
-    """The items that could be read; None when none could."""
+    """The items that could be read; None if none could."""
     task: str = ""
     claimed: tuple[str, ...] = ()
 
     @property
     def readable(self) -> bool:
-        """Whether there was anything to check beyond the files' shape."""
+        """Whether items could be read, so that more than the shape of the files was checked."""
         return self.form is not None
 
     def wanted(self, selection: Selection) -> list[Finding]:
@@ -114,7 +114,7 @@ def _lint(name: str, data: Path | None, images: Path | str | None) -> Checked:
 
 
 def lint_form(benchmark: Benchmark, form: Form) -> Iterable[Finding]:
-    """What is found in the items alone, at little cost: duplicates, labels, wordings, types, and the adapter's own."""
+    """The findings that need only the items and little time: duplicates, labels, wordings, types, the adapter's own."""
     yield from check_form(form)
     yield from check_words(form)
     yield from check_types(form, benchmark.card.types, benchmark.card.labelled)

@@ -1,4 +1,4 @@
-"""What is checked of the questions' words: near-duplicates, twins that contradict each other, wordings, templates."""
+"""Checks of the questions' words: near-duplicates, twins that contradict each other, wordings, templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARTICLES = frozenset(("a", "an", "the"))
 _DENIALS = frozenset(("no", "not", "never", "without"))
 _TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
 _ENOUGH = 20
-"""Items of a type from which its wordings are judged."""
+"""The wordings of a type are judged if it has at least this many items."""
 _WORDINGS = 3
 _MONOTONY = 0.8
 _SAMPLE = 3_000
@@ -24,7 +24,7 @@ _ODD = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3
 
 @lru_cache(maxsize=65536)
 def bare(text: str) -> str:
-    """A question's words without letter case, punctuation and articles; signs that carry meaning stay.
+    """A question's words in lower case, without punctuation and articles; signs that carry meaning stay.
 
     >>> bare("Is there a  Dog, in the image?"), bare("Is A < 90?") == bare("Is A > 90?")
     ('is there dog in image', False)
@@ -33,7 +33,7 @@ def bare(text: str) -> str:
 
 
 def check_words(form: Form) -> Iterable[Finding]:
-    """Every finding about the questions' words."""
+    """The findings about the questions' words."""
     yield from _twins(form)
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
@@ -101,9 +101,9 @@ def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
 
 
 def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
-    """The commonest template of questions, and the share that follows it.
+    """The commonest template of questions, and the share of questions that follows it.
 
-    A template is all the words before and after one slot of up to three words, at least two of them.
+    A template is a question with one slot in place of up to three words; at least two words must be left.
 
     >>> commonest_template(["is there dog in image", "is there traffic light in image", "what is red"])
     ('is there _ in image', 0.6666666666666666)

@@ -1,6 +1,6 @@
-"""The score matrix: respondents x items of one administration, values and tallies.
+"""The score matrix: the values and tallies of respondents x items in one administration.
 
-What a metric sums are units: the items of its subset, or, where it has a group, those items taken together group by group.
+A metric sums units: the items of its subset or, if it has a grouping, those items taken together group by group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
 
 _SHORT = 200
-"""Answers up to this length are scored once per item, however many respondents and runs gave them."""
+"""An answer up to this length is scored once per item, however many respondents and runs give it."""
 
 
 class Sums(dict[str, Array]):
@@ -32,13 +32,13 @@ class Sums(dict[str, Array]):
 
 
 NO_GROUP = -1
-"""The group of an item that is in none."""
+"""The number that stands for "in no group"."""
 
 
 def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
     """(..., items) -> (..., groups): the least value within each group, groups in the order of their numbers.
 
-    Items in no group (`NO_GROUP`) are left out. Of indicators the least is "all": 1 where every item has 1.
+    Items in no group (`NO_GROUP`) are left out. For values of 0 and 1 the least is 1 only where every item has 1.
 
     >>> least_in_groups(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
     array([[0., 1.]])
@@ -53,7 +53,7 @@ def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
 
 @dataclass(frozen=True)
 class Units:
-    """What a metric sums: items, or groups of items reduced to their least.
+    """What a metric sums: items, or groups of items each reduced to its least value.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Units:
         Name -> (respondents, units).
     scored
         (respondents, units): whether every answer of the unit was scored; the tallies of the others are 0, so that they
-        stand neither above nor below the line.
+        count neither in a numerator nor in a denominator.
     clusters
         (units,): the number of the cluster that a unit belongs to, from 0.
     """
@@ -139,8 +139,8 @@ class ScoreMatrix:
     def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
         """What a metric sums: the items of its subset, reduced within groups where it has a group.
 
-        A group that lost items to the subset consists of the others. A group with an unscored answer is itself unscored:
-        it counts neither as right nor as wrong, as an unscored answer does.
+        Where the subset leaves out items of a group, the group consists of the remaining ones. A group with an unscored
+        answer is unscored: like an unscored answer, it counts neither as right nor as wrong.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class ScoreMatrix:
         }
 
     def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
-        """The same administration, for these respondents and items in this order."""
+        """The matrix of the same administration with only these respondents and items, in this order."""
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
         position = {item.id: i for i, item in enumerate(self.items)}
         columns = np.array([position[i] for i in items], dtype=np.int64)
@@ -247,7 +247,7 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
 
 
 class MatrixBuilder:
-    """Fills a score matrix respondent by respondent, so that texts need not be held together."""
+    """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time."""
 
     def __init__(
         self,
@@ -294,7 +294,7 @@ class MatrixBuilder:
         self._names.append(respondent)
 
     def _relate_row(self, row: list[int]) -> None:
-        """Replace the verdicts that depend on others of the same respondent."""
+        """Replace the verdicts that depend on other verdicts of the same respondent."""
         verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
         related = self._relate(self.form.items, verdicts)
         if related is verdicts:

@@ -1,8 +1,8 @@
 """Metrics: functions of summed tallies.
 
-A verdict on one answer carries what the total sums (`tp`, `fp`, `tn`, `fn` for a yes/no answer). A metric maps the sum
-to a number, so that a score, a leave-one-out value and ten thousand bootstrap replicates are one function applied to
-arrays of different shape.
+A verdict on one answer carries a tally, which is summed over answers (`tp`, `fp`, `tn`, `fn` for a yes/no answer). A metric
+maps the sums to a number. A score, a leave-one-out value and ten thousand bootstrap replicates are therefore the same
+function, applied to arrays of different shapes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Metric:
     Parameters
     ----------
     name
-        As printed everywhere; a subset's metric has a dot (`existence.f1`).
+        As it is printed everywhere; the metric of a subset has a dot (`existence.f1`).
     of
         Sums -> value; every sum is an array of one shape, the value has that shape; undefined values are NaN.
     better
@@ -36,13 +36,13 @@ class Metric:
     share
         Whether it is a mean of 0/1 item scores, so that the noise floor of independent coin flips applies.
     about
-        One sentence for a table's note.
+        One sentence that explains it in tables.
     group
         A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
         a figure counts as right when all its questions are. A group with an unscored answer drops out. Empty for none.
     digits
-        The decimals that a release prints, to which a score is rounded; None for a score as it is. Only scores are
-        rounded: leave-one-out values and replicates are not.
+        The number of decimals that a release prints and to which a score is rounded; None for no rounding. Leave-one-out
+        values and replicates are never rounded.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Metric:
 
 
 def ratio(top: Any, bottom: Any) -> Array:
-    """Division that gives NaN, without a warning, where nothing is below the line.
+    """Division that gives NaN, without a warning, where the denominator is 0.
 
     >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
     array([0.5, nan])

@@ -1,7 +1,7 @@
-"""Readers of yes/no answers: named, recorded in every signature, switchable with `--parser`.
+"""Parsers of yes/no answers. Each has a name, which is part of every signature and which `--parser` chooses.
 
-Released scorers disagree on what an answer says; each reader here reproduces one of them, so that a score can be
-compared with the table it came from. A reader maps the answer's text to "yes", "no" or None (unparsed).
+Released scorers disagree on what an answer says; each parser here reproduces one of them, so that a score can be compared
+with the table it came from. A parser maps the text of an answer to "yes", "no" or None (unparsed).
 
     name                  rule                                                                    unreadable becomes
     strict                the leading yes or no, or a restatement of the question; understands    unparsed
@@ -34,7 +34,7 @@ Polar = Literal["yes", "no"]
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """A named reader of yes/no answers."""
+    """A named parser of yes/no answers."""
 
     name: str
     read: Callable[[str, str, bool], Polar | None]
@@ -124,7 +124,7 @@ def _words(text: str) -> list[str]:
 
 
 def _restates(clause: str, question: str) -> bool:
-    """Whether a clause says of the question's things what the question asks: its words, in the question's order.
+    """Whether a clause repeats the question: all its content words are in the question, in the same order.
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
@@ -134,7 +134,7 @@ def _restates(clause: str, question: str) -> bool:
 
 
 def _strict(text: str, question: str, negated: bool) -> Polar | None:
-    """The leading yes or no; a restatement of the question decides where the lead is missing or may mean either."""
+    """The leading yes or no; where that is missing or ambiguous, a restatement of the question decides."""
     bare = text.strip(" \n.!,*\"'").lower()
     if bare in ("yes", "no"):  # by far the commonest answers
         return bare  # type: ignore[return-value]
@@ -185,7 +185,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
 
 
 def parser(name: str) -> Parser:
-    """The reader of this name.
+    """The parser of this name.
 
     >>> parser("strict")("Yes, there is no dog.", negated=True)
     'yes'
@@ -208,7 +208,7 @@ _REFUSAL = re.compile(
 
 @lru_cache(maxsize=65536)
 def refuses(text: str) -> bool:
-    """Whether an unreadable answer declines to answer.
+    """Whether an answer that could not be read is a refusal to answer.
 
     >>> refuses("I'm sorry, but I can't help with that.")
     True

@@ -1,4 +1,4 @@
-"""The rule scorers of the four tasks, used by every benchmark that does not bring its own."""
+"""The rules that score yes/no answers, choices and short answers, unless a benchmark has a rule of its own."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LETTER = re.compile(
 
 
 def settle(verdict: Verdict, response: Response) -> Verdict:
-    """Bring a verdict and the way its answer ended together into one state.
+    """The verdict with one state that takes into account how the answer ended.
 
-    A refusal is told from an unreadable answer; a truncated answer stays scored when it could be read.
+    An unreadable answer may be a refusal; a truncated answer stays scored if it could be read.
     """
     if not verdict.scored and verdict.state == "unparsed" and refuses(response.text):
         return Verdict.unscored("refused", verdict.reason)
@@ -30,7 +30,7 @@ def settle(verdict: Verdict, response: Response) -> Verdict:
 
 
 def score_yes_no(item: Item, response: Response, parser: Parser, negated: bool = False) -> Verdict:
-    """Score a yes/no answer by a named reader."""
+    """Score a yes/no answer with a named parser."""
     truth = yes_no_truth(item)
     said = parser(response.text, item.prompt, negated)
     if said is None:
@@ -53,7 +53,7 @@ def yes_no_truth(item: Item) -> str:
 
 
 def read_choice(text: str, options: tuple[str, ...]) -> str | None:
-    """The letter an answer chose: by its letter, or by naming exactly one option.
+    """The letter of the option that an answer chose, by its letter or by naming exactly one option.
 
     >>> read_choice("(b) blue", ("red", "blue"))
     'B'
@@ -77,12 +77,12 @@ def _of(options: tuple[str, ...], letter: str) -> str:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether "A" or "I" opens a sentence ("A red circle is ...") and is no letter."""
+    """Whether "A" or "I" begins a sentence ("A red circle is ...") and does not name an option."""
     return re.match(r"\s+[a-z]", text.strip()[end:]) is not None
 
 
 def mentions(text: str, phrase: str) -> bool:
-    """Whether a text has a phrase as whole words, whatever the case.
+    """Whether a text contains a phrase as whole words, in upper or lower case.
 
     >>> mentions("It is to the LEFT.", "to the left"), mentions("leftover", "left")
     (True, False)
@@ -103,12 +103,15 @@ _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 
 
 def _spelled(text: str) -> str:
-    """A text with its small numbers in words: "2" and "two" are the same answer."""
+    """The text with small numbers as words, so that "2" and "two" are the same answer."""
     return re.sub(r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)", lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1], text)
 
 
 def score_short(item: Item, response: Response) -> Verdict:
-    """Score a short answer: it must name the target before any rival (`meta["rivals"]`), or all of several targets alone."""
+    """Score a short answer, which must name the target before any rival (`meta["rivals"]`).
+
+    Where an item has several targets, the answer must name all of them and no rival.
+    """
     if not response.text.strip():
         return Verdict.unscored("unparsed", "it is empty")
     text = _spelled(response.text)

@@ -1,4 +1,4 @@
-"""Words: the nouns of a text, whether two words are alike, whether a noun is concrete; every part named and switchable."""
+"""Words: the nouns of a text, whether two words are alike, whether a noun is concrete. `--words` chooses who answers."""
 
 from hqm.scoring.words.base import Concreteness, Likeness, Noun, NounFinder, Recipe, Words
 from hqm.scoring.words.parts import CONCRETENESS, LIKENESS, NOUNS, compose, find_words

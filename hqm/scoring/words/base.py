@@ -1,4 +1,4 @@
-"""What a scorer asks about words, as three small interfaces, and the value that names who answers."""
+"""Three small interfaces for what a scorer asks about words, and the value that names the parts that answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Noun(NamedTuple):
 
 
 class NounFinder(Protocol):
-    """Finds the nouns of a text, in order, repeats kept."""
+    """Finds the nouns of a text, in order and with repeats."""
 
     @property
     def name(self) -> str: ...
@@ -30,7 +30,7 @@ class NounFinder(Protocol):
 
 
 class Likeness(Protocol):
-    """Says which words count as the same thing."""
+    """Decides which words count as the same thing."""
 
     @property
     def name(self) -> str: ...
@@ -41,7 +41,7 @@ class Likeness(Protocol):
 
 
 class Concreteness(Protocol):
-    """Says whether a noun names something that can be seen or touched."""
+    """Decides whether a noun names something that can be seen or touched."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ class Concreteness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The names of the parts that answer a benchmark's questions about words; empty where it asks none.
+    """The names of the parts that answer a benchmark's questions about words; empty for a question it does not ask.
 
     >>> Recipe(nouns="hanta", likeness="synonyms").label
     'nouns=hanta,likeness=synonyms'

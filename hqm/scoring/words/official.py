@@ -1,6 +1,6 @@
 """The parts that the releases use: NLTK, spaCy's models and the published table of concreteness.
 
-None of their data can be shipped. Each is used when it is there, and says in one sentence how to get it when it is not.
+HQM may ship none of their data. A part is used when it is installed; otherwise an error says in one sentence how to get it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _versioned(nlp: Any, model: str) -> str:
 class NltkNouns:
     """Nouns by NLTK's tagger (tags NN, NNS, NNP, NNPS), lemmas by its WordNet lemmatiser, as AMBER's release has them.
 
-    Nothing is brought to lower case, so "Dogs" at the start of a sentence keeps its plural.
+    Nothing is converted to lower case, so "Dogs" at the start of a sentence stays a plural.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def spacy_vectors(model: str) -> VectorLikeness:
         raise DataError(f"spaCy's model {model!r} has no word vectors", remedy="Take en_core_web_md or en_core_web_lg.")
 
     def embedding(word: str) -> Embedding:
-        # a vector needs the tokeniser alone, not the tagger and parser that nlp(word) would run
+        # a vector needs only the tokeniser, not the tagger and parser that nlp(word) would run
         doc = nlp.make_doc(word)
         return Embedding(tuple(token.text for token in doc), doc.vector, float(doc.vector_norm))
 
@@ -125,12 +125,12 @@ def spacy_vectors(model: str) -> VectorLikeness:
 class Brysbaert:
     """Concreteness by the ratings of Brysbaert, Warriner and Kuperman 2014 (doi 10.3758/s13428-013-0403-5).
 
-    A word that the table has not is not concrete, as in OpenCHAIR's release.
+    A word that is not in the table counts as not concrete, as in OpenCHAIR's release.
 
     Parameters
     ----------
     folder
-        Where the table lies: any `.xlsx`, `.csv` or `.txt` whose name has "concreteness" in it.
+        The folder of the table, which is any `.xlsx`, `.csv` or `.txt` whose name contains "concreteness".
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The parts that need nothing but installed packages.
 
-They answer the same questions as the official parts and not always in the same way, so every signature names them. What
-they are not: the tagger is another one than the releases', so a few words are nouns here and not there; `synonyms` has
-no vectors, so it rescues fewer words than a cosine of 0.8 does; `rule` is no rating by people.
+They answer the same questions as the official parts, but not always in the same way, so every signature names them. The
+tagger is not the one of the releases, so a few words are nouns for one and not for the other; `synonyms` has no vectors, so
+it excuses fewer words than a cosine above 0.8 does; `rule` is not based on ratings by people.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _tagger() -> Any:
 
 @lru_cache(maxsize=65536)
 def noun_lemma(word: str) -> str:
-    """The singular of a noun; a word with a capital letter is left as it is, as WordNet's lemmatiser leaves it.
+    """The singular of a noun; like WordNet's lemmatiser, it leaves a word with a capital letter as it is.
 
-    "leaves" is of leaf, not of leave: of several lemmas the first counts, in -ves the one in -f.
+    Of several lemmas the first counts, but for a word in -ves the one in -f: "leaves" comes from leaf, not from leave.
 
     >>> noun_lemma("knives"), noun_lemma("leaves"), noun_lemma("glasses"), noun_lemma("TVs"), noun_lemma("cookies")
     ('knife', 'leaf', 'glass', 'TVs', 'cookie')
@@ -58,7 +58,7 @@ def _lemma(word: str, tag: str) -> str:
 
 
 class HantaNouns:
-    """Nouns by HanTa's English tagger (pure Python, its model inside the package), lemmas by lemminflect.
+    """Nouns by HanTa's English tagger (pure Python, with the model inside the package), lemmas by lemminflect.
 
     >>> [noun.lemma for noun in HantaNouns()("Two dogs sit near the woman's chairs.")]
     ['dog', 'woman', 'chair']
@@ -82,8 +82,8 @@ class HantaNouns:
         return nouns
 
 
-# One thing a row; only what stands for the other in a caption of any picture. Kinds ("puppy") are left out:
-# that a picture has a dog does not say that it has a puppy.
+# Each row is one thing: words that may replace one another in a caption of any picture. Kinds ("puppy") are left out,
+# because a picture with a dog need not show a puppy.
 _SYNONYMS = tuple(
     frozenset(row.split("|"))
     for row in """airplane|plane|aeroplane|aircraft
@@ -141,10 +141,10 @@ yacht|sailboat""".split("\n")
 
 
 class Synonyms:
-    """Two words are alike when they are one word, or stand in one row of our table of synonyms.
+    """Two words are alike when they are the same word or stand in the same row of our table of synonyms.
 
-    There are no vectors in any package that may be relied on, and this is no stand-in for them: kinds and neighbours
-    ("cat" and "dog") are never alike here, whatever their cosine.
+    This does not replace word vectors, which no installed package brings: related things ("cat" and "dog") are never alike
+    here, whatever the cosine of their vectors.
 
     >>> Synonyms().alike(["sofa", "cat"], ["couch", "dog", "cat"])
     array([[ True, False, False],
@@ -157,7 +157,7 @@ class Synonyms:
         self._rows = {word: i for i, row in enumerate(_SYNONYMS) for word in row}
 
     def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """(words, others): whether each pair is one thing by its name."""
+        """(words, others): whether the two words of each pair name the same thing."""
         keys = [[self._rows.get(word, word) for word in side] for side in (words, others)]
         return np.array([[key == other for other in keys[1]] for key in keys[0]], dtype=bool).reshape(
             len(words), len(others)
@@ -196,8 +196,8 @@ _ABSTRACT = frozenset(
 class ConcreteByRule:
     """A noun is concrete unless its ending or a list says otherwise.
 
-    The endings are those that make nouns of qualities and actions (-ness, -ity, -tion, -ing, ...), the lists are ours,
-    written for captions. It is no rating by people, and it keeps words that the published table has not.
+    The endings are those that make nouns of qualities and actions (-ness, -ity, -tion, -ing, ...); we wrote the lists for
+    captions. The rule is not based on ratings by people, and it also decides on words that the published table lacks.
 
     >>> concrete = ConcreteByRule()
     >>> [word for word in "dog happiness building background motion bus".split() if concrete(word)]
@@ -207,7 +207,7 @@ class ConcreteByRule:
     name = "rule-1"
 
     def __call__(self, lemma: str) -> bool:
-        """Whether the noun is taken for the name of an object."""
+        """Whether the noun counts as the name of an object."""
         word = lemma.lower()
         if word in _CONCRETE_ANYWAY:
             return True

@@ -44,20 +44,20 @@ LIKENESS: Mapping[str, Callable[[], Likeness]] = MappingProxyType(
 CONCRETENESS: Mapping[str, Callable[[Path | None], Concreteness]] = MappingProxyType(
     {"rule": lambda _: offline.ConcreteByRule(), "brysbaert": official.Brysbaert}
 )
-"""Judgements of concreteness by name; each is told the folder below the data root where tables lie."""
+"""Judgements of concreteness by name; each is given the folder below the data root where tables lie."""
 
 _PARTS: Mapping[str, Mapping[str, object]] = {"nouns": NOUNS, "likeness": LIKENESS, "concreteness": CONCRETENESS}
 
 
 def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -> Recipe:
-    """The recipe that a choice names: a whole one, single parts that replace those of the first, or both.
+    """The recipe that a choice names: a whole recipe, single parts that replace those of the default one, or both.
 
     Parameters
     ----------
     choice
         `official`, `likeness=en_core_web_md`, `official,likeness=synonyms`; None for the first recipe.
     recipes
-        What the benchmark knows by name, the default first.
+        The recipes of the benchmark by name, the default first.
     benchmark
         Its name, for the error.
 
@@ -96,7 +96,7 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
 
 @lru_cache(maxsize=16)
 def find_words(recipe: Recipe, tables: Path | None = None) -> Words:
-    """Load the parts of a recipe; what is already loaded is taken again.
+    """Load the parts of a recipe; parts that are already loaded are used again.
 
     Parameters
     ----------

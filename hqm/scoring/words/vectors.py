@@ -1,8 +1,8 @@
 """Likeness by word vectors: spaCy's pairwise definition, and a table that gives the same decisions at once.
 
-AMBER's release asks spaCy for the similarity of two one-word texts, pair by pair, some hundred thousand times. The words
-come from a closed vocabulary, so the table of all pairs is one matrix product. A product of matrices may round otherwise
-than a product of two vectors; where that could turn the decision, the pair is decided by the definition.
+AMBER's release asks spaCy for the similarity of two one-word texts, pair by pair, some hundred thousand times. The words come
+from a closed vocabulary, so the table of all pairs is a single product of matrices. That may be rounded differently from a
+product of two vectors; where the difference could change the decision, the definition decides about the pair.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 THRESHOLD = 0.8
-"""Above this cosine two words count as the same thing (AMBER's `--similarity_score`)."""
+"""Two words count as the same thing if their cosine is above this (AMBER's `--similarity_score`)."""
 _MARGIN = 1e-4
-"""Far above the rounding of single-precision products of unit vectors, far below what separates words."""
+"""A distance far above the rounding error of single-precision products, and far below the distance between words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def embed(tokens: Sequence[str], vectors: Sequence[npt.NDArray[np.float32]]) -> 
 def cosine(first: Embedding, other: Embedding) -> float:
     """The similarity of two texts by spaCy's definition.
 
-    1 where the tokens are the same, 0 where one has no vector, else the cosine.
+    It is 1 for the same tokens, 0 if either text has no vector, and otherwise the cosine.
 
     >>> x, y = (embed([w], [np.array(v, dtype=np.float32)]) for w, v in (("x", [1, 0]), ("y", [0, 0])))
     >>> cosine(x, x), cosine(y, y), cosine(x, y)
@@ -64,7 +64,7 @@ class VectorLikeness:
     name
         The model with its version.
     embedding
-        Word -> its embedding; asked once a word.
+        Word -> its embedding; it is called once for each word.
     threshold
         Two words are alike when their similarity is above it.
 
