@@ -13,12 +13,16 @@ import pytest
 from hypothesis import settings
 
 import hqm
+from hqm.benchmark.origin import check_origin
 from hqm.benchmark.recorded import Recording
 from hqm.cli import main
 from hqm.respondents.recorded import RecordedRespondent
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# run in a second checkout, the tests would import parts of the installed one
+check_origin()
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, deadline=None)
