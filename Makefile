@@ -1,6 +1,6 @@
 # make audit   one command from nothing to a report: the embedded benchmark, all embedded respondents
 # make test    lint, types and tests
-# Both build .venv first; PYTHON names the interpreter (3.11 to 3.13).
+# Both build .venv first; PYTHON names the interpreter (3.11 to 3.13). `make help` lists every target.
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
@@ -8,50 +8,61 @@ INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 2
 
-.PHONY: audit test lint types unit docs site train clean mount
+.PHONY: help audit test lint types unit docs site train clean mount wheel hooks
 
-audit: $(VENV)/.installed
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1|\2/' | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+
+audit: $(VENV)/.installed  ## audit the embedded benchmark with its ten models; the report is out/shapes/report.html
 	$(VENV)/bin/hqm audit shapes --out $(OUT)
 
-test: lint types unit
+test: lint types unit  ## lint, types and tests: what a change must pass
 
-lint: $(VENV)/.tests
+lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-types: $(VENV)/.tests mount
+types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and reports
 	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
 
-unit: $(VENV)/.tests
+unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile $(PYTEST)
 
-docs: $(VENV)/.tests
+docs: $(VENV)/.tests  ## write docs/reference.md again from the code
 	$(VENV)/bin/python docs/generate.py
 
-# the documentation as a site in out/site; a warning is an error
-site: $(VENV)/.tests
+site: $(VENV)/.tests  ## the documentation as a site in out/site; a warning is an error
 	$(VENV)/bin/python -m mkdocs build --strict
 
-train: $(VENV)/.installed
+wheel: $(VENV)/bin/python  ## the wheel and the source archive in dist
+	$(PIP) install --quiet build
+	$(VENV)/bin/python -m build --outdir dist
+
+hooks: $(VENV)/.tests  ## run the checks of .pre-commit-config.yaml before every commit
+	$(PIP) install --quiet pre-commit
+	$(VENV)/bin/pre-commit install
+
+train: $(VENV)/.installed  ## train the ten embedded models again (two hours)
 	$(VENV)/bin/python -m hqm.benchmarks.shapes.train
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) mount out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 13), "HQM needs Python 3.11 to 3.13"'
 	$(PYTHON) -m venv $(VENV)
 
+# TORCH_INDEX: an index to take torch from, such as one with builds for the CPU only
 $(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+	$(PIP) install --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[local]'
 	touch $@
 
 $(VENV)/.tests: $(VENV)/.installed
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[test]'
+	$(PIP) install --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[test]'
 	touch $@
 
 # Static tools do not see that adapters, benchmarks and reports are mounted under hqm: this tree of links shows them.
-mount: $(VENV)/.tests
+mount: $(VENV)/.tests  ## a tree of links that shows static tools all of hqm as one package
 	rm -rf mount
 	mkdir -p mount/hqm
 	cd mount/hqm && ln -s ../../hqm/* . && ln -s ../../adapters ../../benchmarks ../../reports .
-
-clean:
-	rm -rf $(VENV) mount out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

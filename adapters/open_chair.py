@@ -118,8 +118,7 @@ class OpenChair(Benchmark):
     def _rows(self) -> Iterator[tuple[str, str | None, str]]:
         """The picture and the true caption of every row, with its place."""
         if self._shards:
-            import pyarrow.parquet as pq
-
+            pq = _parquet()
             row = 0
             for shard in self._shards:
                 names = pq.read_schema(shard).names
@@ -157,8 +156,7 @@ class OpenChair(Benchmark):
         missing = {item.image for item in form.items if not (self.images / str(item.image)).is_file()}
         if not missing or not self._shards:
             return
-        import pyarrow.parquet as pq
-
+        pq = _parquet()
         row = 0
         try:
             self.images.mkdir(parents=True, exist_ok=True)
@@ -265,3 +263,12 @@ class OpenChair(Benchmark):
 
 def _remedy() -> str:
     return f"True captions are called {' or '.join(_TRUTHS)}."
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        what = "the dataset is a file of the Parquet format, which needs the library pyarrow, and that is not installed"
+        raise DataError(what, place="open_chair", remedy="Run: pip install 'hqm-audit[parquet]'.") from error
+    return pyarrow.parquet

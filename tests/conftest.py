@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 import hqm
+from hqm.benchmark.origin import check_origin
 from hqm.benchmark.recorded import Recording
 from hqm.cli import main
 from hqm.respondents.recorded import RecordedRespondent
@@ -22,6 +23,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # one thread a process: on busy cores two wait for each other at every operation, and take three times the time together
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# run in a second checkout, the tests would import parts of the installed one
+check_origin()
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, deadline=None)

@@ -21,6 +21,7 @@ from typing import Any
 from hqm.benchmark.asking import Prompts
 from hqm.benchmark.card import Card
 from hqm.benchmark.interface import Benchmark, Scoring
+from hqm.benchmark.origin import check_origin
 from hqm.errors import CardError, DataError, UsageError
 from hqm.files.hub import hub_folder, is_hub
 
@@ -30,6 +31,7 @@ DATA_VARIABLE = "HQM_DATA"
 
 def shipped() -> Path:
     """The folder of the benchmarks that come with HQM."""
+    check_origin()
     spec = importlib.util.find_spec("hqm.benchmarks")
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the folder of benchmarks is not installed", remedy="Install hqm-audit again.")

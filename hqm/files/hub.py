@@ -26,11 +26,14 @@ def hub_folder(text: str) -> Path:
     Raises
     ------
     DataError
-        The dataset is not in the cache and cannot be fetched.
+        The dataset is not in the cache and cannot be fetched, or the library that fetches it is not installed.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ImportError as error:
+        what = "datasets of the Hugging Face hub need the library huggingface_hub, which is not installed"
+        raise DataError(what, place=text, remedy="Run: pip install 'hqm-audit[hub]'.") from error
     name, _, revision = text.removeprefix(_PREFIX).partition("@")
     try:
         folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns="*.parquet")

@@ -137,9 +137,26 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     return records
 
 
+def pyarrow_library() -> Any:
+    """The library that reads and writes Parquet, `pyarrow` with its part `parquet`.
+
+    Raises
+    ------
+    DataError
+        It is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        what = "files of the Parquet format need the library pyarrow, which is not installed"
+        raise DataError(what, remedy="Run: pip install 'hqm-audit[parquet]'.") from error
+    return pyarrow
+
+
 def image_columns(schema: Any) -> list[str]:
     """The columns that hold pictures."""
-    import pyarrow as pa
+    pa = pyarrow_library()
 
     def holds(kind: Any) -> bool:
         if pa.types.is_struct(kind):
@@ -150,11 +167,9 @@ def image_columns(schema: Any) -> list[str]:
 
 
 def _opened(file: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = pyarrow_library()
     try:
-        return pq.ParquetFile(file)
+        return pa.parquet.ParquetFile(file)
     except FileNotFoundError:
         raise DataError(
             "there is no such file", place=str(file), remedy="Correct the path, or fetch the data."
@@ -165,8 +180,7 @@ def _opened(file: Path) -> Any:
 
 def _index(file: Path, column: str) -> list[_Row]:
     """The pictures of a file, taken from the list in the cache as long as that is valid."""
-    import pyarrow as pa
-
+    pa = pyarrow_library()
     key = digest_file(file).rpartition(":")[2]
     with _opened(file) as opened:
         columns = image_columns(opened.schema_arrow)

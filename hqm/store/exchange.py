@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, StoreError, UsageError
+from hqm.files.parquet import pyarrow_library
 from hqm.files.records import read_records, take
 from hqm.store.database import Ask, Store
 from hqm.types import Judgement, Response
@@ -32,9 +33,7 @@ def export_store(store: Store, path: Path) -> int:
             for row in rows:
                 file.write(json.dumps({k: v for k, v in row.items() if v is not None}, ensure_ascii=False) + "\n")
     elif path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+        pa = pyarrow_library()
         path.parent.mkdir(parents=True, exist_ok=True)
         integers, numbers = ("run", "attempt"), ("time", "label")
         kind = {
@@ -42,7 +41,7 @@ def export_store(store: Store, path: Path) -> int:
             **dict.fromkeys(integers, pa.int64()),
             **dict.fromkeys(numbers, pa.float64()),
         }
-        pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(list(kind.items()))), path)
+        pa.parquet.write_table(pa.Table.from_pylist(rows, schema=pa.schema(list(kind.items()))), path)
     else:
         raise UsageError(
             f"{path.suffix or 'no suffix'} is no export format", remedy="Write to a .jsonl or .parquet file."
@@ -117,10 +116,8 @@ def import_store(path: Path, store: Store) -> int:
 def _read(path: Path) -> Iterable[dict[str, Any]]:
     if path.suffix != ".parquet":
         return read_records(path)
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = pyarrow_library()
     try:
-        return list(pq.read_table(path).to_pylist())
+        return list(pa.parquet.read_table(path).to_pylist())
     except (pa.ArrowInvalid, OSError) as error:
         raise StoreError(f"it is no Parquet file: {error}", place=str(path)) from None

@@ -1,0 +1,185 @@
+"""The files beside the code: dependencies and their reasons, make's targets, versions, workflows, forms, the citation."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import hqm
+from hqm.version import __version__
+from tests.conftest import ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+YAML = [
+    path
+    for pattern in (".github/**/*.yml", ".pre-commit-config.yaml", "CITATION.cff")
+    for path in sorted(ROOT.glob(pattern))
+]
+
+
+def name_of(requirement: str) -> str:
+    return re.split(r"[\[<>=!~; ]", requirement)[0]
+
+
+# --- dependencies ---
+
+
+def test_every_dependency_is_explained() -> None:
+    section = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Dependencies\n")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `([\w-]+)`[^|]*(\|.+\|.+\|)$", section, re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"]
+    installed = {name_of(r) for group in (PROJECT["project"]["dependencies"], *(extras[e] for e in ("local", "parquet", "hub", "ray"))) for r in group}  # fmt: skip
+    assert installed == set(rows)
+    for name, (_, purpose, cost, _) in ((name, row.split("|")) for name, row in rows.items()):
+        assert len(purpose.strip()) > 10, name
+        assert len(cost.strip()) > 5, name
+    helpers = {name_of(r) for extra in ("docs", "test") for r in extras[extra]} - {"hqm-audit"}
+    assert not {name for name in helpers if f"`{name}`" not in section}
+
+
+def test_the_readme_says_what_gpl_means() -> None:
+    section = (ROOT / "README.md").read_text().partition("## Dependencies and licences")[2]
+    assert all(word in section for word in ("pingouin", "GPL-3", "Apache-2.0"))
+
+
+def test_every_dependency_is_pinned_for_the_tests() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
+    pinned = {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines}
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = {name_of(r) for group in (PROJECT["project"]["dependencies"], *extras.values()) for r in group}
+    assert {re.sub(r"[-_.]+", "-", name).lower() for name in wanted - {"hqm-audit"}} <= pinned
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    listed = set(PROJECT["tool"]["setuptools"]["packages"])
+    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "hqm").rglob("__init__.py")}
+    for folder in ("adapters", "benchmarks", "reports"):
+        inside = (path for path in (ROOT / folder).rglob("*.py"))
+        packages |= {".".join(("hqm", *path.parent.relative_to(ROOT).parts)) for path in inside}
+    assert packages <= listed
+    mounted = ("hqm.adapters", "hqm.benchmarks", "hqm.reports")
+    folders = [name.removeprefix("hqm.") if name.startswith(mounted) else name for name in sorted(listed)]
+    assert [name for name in folders if not (ROOT / name.replace(".", "/")).is_dir()] == []
+
+
+# --- two checkouts ---
+
+
+@pytest.fixture
+def second_checkout(tmp_path: Path) -> Path:
+    """A copy of the package and of the tests' own files, as a second checkout has them."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=ignored)
+    (tmp_path / "tests").mkdir()
+    for name in ("__init__.py", "conftest.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
+    (tmp_path / "tests" / "test_any.py").write_text("def test_any() -> None:\n    pass\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [("hqm.cli", "list"), ("pytest", "-q", "-p", "no:cacheprovider", "tests")])
+def test_parts_of_two_checkouts_are_not_mixed(second_checkout: Path, command: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=second_checkout, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode != 0
+    text = done.stdout + done.stderr
+    assert "two copies of HQM are mixed" in text
+    assert str(second_checkout) in text
+    assert str(ROOT) in text
+
+
+# --- make ---
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    phony = set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split())  # type: ignore[index]
+    assert targets == phony
+    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = {
+        line.split()[1]: line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.startswith("make ")
+    }
+    assert set(listed) == targets
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+
+
+def test_ci_runs_the_command_of_the_readme() -> None:
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == "exec make test"
+    assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+# --- versions, citation, workflows ---
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert PROJECT["project"]["version"] == str(citation["version"]) == __version__ == hqm.__version__
+    heads = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert __version__ in heads
+    assert heads[0] in ("Unreleased", __version__)
+
+
+def test_the_citation_is_complete() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    paper = citation["preferred-citation"]
+    assert {"type", "title", "authors", "year", "url"} <= set(paper)
+    assert "2406.17115" in paper["url"]
+    assert paper["title"] in re.sub(r"\s+", " ", (ROOT / "README.md").read_text())
+    assert all({"family-names", "given-names"} <= set(author) for author in paper["authors"])
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda path: str(path.relative_to(ROOT)))
+def test_yaml_reads(path: Path) -> None:
+    assert isinstance(yaml.safe_load(path.read_text()), dict)
+
+
+def test_workflows_test_every_python_and_publish_without_a_password() -> None:
+    flows = {p.stem: yaml.safe_load(p.read_text()) for p in (ROOT / ".github" / "workflows").glob("*.yml")}
+    assert set(flows) == {"tests", "docs", "release"}
+    for name, flow in flows.items():
+        assert flow[True], name  # YAML 1.1 reads the key `on` as true
+        assert all("runs-on" in job for job in flow["jobs"].values()), name
+    pythons = flows["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert pythons == ["3.11", "3.12", "3.13"]
+    assert PROJECT["project"]["requires-python"] == ">=3.11,<3.14"
+    publish = flows["release"]["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert any(step.get("uses", "").startswith("pypa/gh-action-pypi-publish") for step in publish["steps"])
+    assert "password" not in (ROOT / ".github" / "workflows" / "release.yml").read_text().replace("no password", "")
+
+
+@pytest.mark.parametrize("name", ["benchmark", "wrong_number"])
+def test_an_issue_form_asks_what_is_needed(name: str) -> None:
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
+    assert {"name", "description", "body"} <= set(form)
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["attributes"]["label"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+
+
+def test_the_container_copies_what_the_wheel_is_made_of() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    copied = {word for line in lines if line.startswith("COPY ") for word in line.split()[1:-1]}
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"hqm", "adapters", "benchmarks", "reports", "pyproject.toml", "README.md", "LICENSE"} <= copied
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert copied == allowed
+    assert {"ARG BASE=python:3.12-slim", "ARG TORCH_INDEX=", "FROM ${BASE}", 'ENTRYPOINT ["hqm"]'} <= set(lines)
+
+
+def test_the_hooks_are_those_of_make() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert {hook["id"] for hook in hooks} == {"ruff", "ruff-format", "mypy"}
+    assert next(hook for hook in hooks if hook["id"] == "mypy")["entry"] == "make types"
