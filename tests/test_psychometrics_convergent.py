@@ -161,30 +161,6 @@ def test_overlap_by_chance() -> None:
     assert np.mean(reached) == pytest.approx(25 / 20, abs=0.06)
 
 
-def test_the_mean_win_rate_by_hand() -> None:
-    table = {"a": [0.9, 0.5, 0.5, math.nan], "b": [1.0, 2.0, 3.0, 0.0], "target": [9.0, 8.0, 7.0, 6.0]}
-    found = psy.mean_win_rate(table, without="target")
-    assert found == pytest.approx([(1 + 1 / 3) / 2, (0.25 + 2 / 3) / 2, (0.25 + 1) / 2, 0])
-    assert psy.mean_win_rate({"target": [1, 2]}, without="target").shape == (0,)
-    assert np.isnan(psy.mean_win_rate({"a": [1.0, math.nan]})).all()
-
-
-def test_the_difference_of_two_correlations() -> None:
-    rng = np.random.default_rng(7)
-    truth = rng.normal(size=40)
-    good, poor = truth + 0.3 * rng.normal(size=40), truth + 2 * rng.normal(size=40)
-    found = psy.correlation_difference(truth, good, poor, rng)
-    assert found.value == pytest.approx(np.corrcoef(truth, good)[0, 1] - np.corrcoef(truth, poor)[0, 1])
-    assert 0 < found.low < found.value < found.high
-    families = [str(i // 4) for i in range(40)]
-    with_gap = np.where(np.arange(40) == 3, math.nan, good)
-    family = psy.correlation_difference(truth, with_gap, poor, rng, families=families)
-    assert family.n == 39
-    assert "families" in family.method
-    r = np.corrcoef([truth, good, poor])
-    assert psy.williams_test(r[0, 1], r[0, 2], r[1, 2], 40).p < 0.01
-
-
 @given(st.integers(0, 1000), st.permutations(range(14)), st.floats(0.2, 4), st.floats(-3, 3))
 @settings(max_examples=25, deadline=None)
 def test_order_shift_and_scale_do_not_matter(seed: int, rows: list[int], scale: float, shift: float) -> None:
@@ -239,9 +215,6 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
         assert psy.williams_test(nan, 0.3, 0.1, 30).status == "insufficient"
         assert psy.williams_test(0.9, -0.9, 0.9, 30).status == "not_applicable"
         assert psy.williams_test(0.5, 0.5, 1.0, 30).status == "degenerate"
-        assert psy.correlation_difference([1, 2], [1, 2], [2, 1], rng).status == "insufficient"
-        assert psy.correlation_difference([1, 2, 3], [1, 1, 1], [2, 1, 3], rng).status == "degenerate"
-        assert math.isnan(psy.correlation_difference([1, 2, 3], [1, 3, 2], [2, 1, 3], rng).low)
         assert psy.benchmark_agreement([1, 2], [1, 2], rng).status == "insufficient"
         assert psy.benchmark_agreement([1, 2, 3], [1, 2, 3], rng, k=4).status == "insufficient"
         assert psy.benchmark_agreement([1, 1, 1, 1], [1, 2, 3, 4], rng).status == "degenerate"
@@ -267,9 +240,5 @@ def test_shapes_are_checked() -> None:
         psy.htmt_of(np.eye(4), ["a"], "a", "b")
     with pytest.raises(ValueError, match="family"):
         psy.htmt(np.eye(4), list("aabb"), "a", "b", families=["x"])
-    with pytest.raises(ValueError, match="one length"):
-        psy.correlation_difference([1], [1, 2], [1], np.random.default_rng(0))
-    with pytest.raises(ValueError, match="family"):
-        psy.correlation_difference([1, 2], [1, 2], [1, 2], np.random.default_rng(0), families=["x"])
     with pytest.raises(ValueError, match="one length"):
         psy.benchmark_agreement([1, 2], [1], np.random.default_rng(0))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.marginal import modes
 
 
 def simulate(seed: int, respondents: int, items: int, spread: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,8 +102,6 @@ def test_true_parameters_come_back() -> None:
     assert np.corrcoef(found.slope, a)[0, 1] > 0.97
     z = (np.array(found.intercept) - d) / np.array(found.se_intercept)
     assert np.abs(z).mean() == pytest.approx(math.sqrt(2 / math.pi), abs=0.35)
-    ability = found.abilities(x)
-    assert np.mean(ability.se) < 0.6
 
 
 def test_standard_errors_of_many_items_cover() -> None:
@@ -147,23 +146,18 @@ def test_a_reversed_item_has_a_negative_slope() -> None:
     assert [i for i, a in enumerate(found.slope) if a < 0] == [5]
 
 
-def test_abilities_are_posterior_modes_and_information_adds_up() -> None:
+def test_posterior_modes_against_an_optimiser() -> None:
     x, _, _ = simulate(9, 300, 40)
     found = psy.item_response(x)
-    ability = found.abilities(x[:5])
     a, d = np.array(found.slope), np.array(found.intercept)
+    theta, information = modes(x[:5], np.ones((5, 40)), a, d, np.zeros(5))
     for m in range(5):
         best = optimize.minimize_scalar(
             lambda t, row=x[m]: -float((row * (t * a + d) - np.logaddexp(0, t * a + d)).sum() - t * t / 2)
         )
-        assert ability.theta[m] == pytest.approx(best.x, abs=1e-5)
-        information = float(found.information(ability.theta[m]).sum())
-        assert ability.se[m] == pytest.approx(1 / math.sqrt(information + 1), abs=1e-9)
-    # by hand: a = 2, P = .5 gives 1
-    hand = psy.ItemResponseModel("2pl", (2.0,), (0.0,), (0.0,))
-    assert hand.information(0.0)[0, 0] == 1.0
-    with pytest.raises(ValueError, match="40 items"):
-        found.abilities(x[:, :3])
+        assert theta[m] == pytest.approx(best.x, abs=1e-5)
+        p = 1 / (1 + np.exp(-(theta[m] * a + d)))
+        assert information[m] == pytest.approx(float((a * a * p * (1 - p)).sum()) + 1, abs=1e-9)
 
 
 def test_the_gates() -> None:
@@ -261,7 +255,6 @@ def test_noise_is_fitted_without_a_warning(seed: int, n: int, items: int, holes:
         for model in ("rasch", "2pl with priors"):
             found = psy.item_response(x, model=model)  # type: ignore[arg-type]
             assert found.reason if found.status != "ok" else np.isfinite(np.delete(found.slope, found.left_out)).all()
-            found.abilities(x)
         psy.rasch(x)
 
 
@@ -287,7 +280,6 @@ def test_models_that_do_not_exist_say_why() -> None:
         assert found.items[2].reason
         x[0] = math.nan
         assert math.isnan(psy.rasch(x).ability[0])
-        assert math.isnan(psy.item_response(x).abilities(x).theta[0])
-        assert psy.item_response(x[:5]).abilities(np.zeros((2, 0))).status == "insufficient"
+        assert psy.item_response(x).status == "ok"
     with pytest.raises(ValueError, match="respondents, items"):
         psy.item_response([1, 0])

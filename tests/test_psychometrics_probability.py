@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -133,44 +133,11 @@ def test_a_sampling_probability_by_hand() -> None:
     assert np.isnan(psy.sampling_probability(1.0, -1))
 
 
-def test_parallel_forms_come_apart_into_wording_and_seeds() -> None:
-    rng = np.random.default_rng(6)
-    ability = rng.normal(size=(20, 1))
-    odds = [0.4 * ability + 0.15 * rng.normal(size=(20, 1)) + rng.normal(size=(20, 400)) for _ in range(2)]
-    a, b = (psy.sampling_probability(o, 1.0) for o in odds)
-    found = psy.expected_parallel_forms(a, b, yes_first=a, yes_second=b)
-    r = [
-        np.corrcoef((rng.random(a.shape) < a).mean(axis=1), (rng.random(b.shape) < b).mean(axis=1))[0, 1]
-        for _ in range(1500)
-    ]
-    assert found.observed.value == pytest.approx(np.mean(r), abs=0.006)
-    assert found.form.value == pytest.approx(np.corrcoef(a.mean(axis=1), b.mean(axis=1))[0, 1])
-    assert found.observed.value < found.form.value
-    assert found.acquiescence == pytest.approx((a.mean(axis=1) + b.mean(axis=1)) / 2 - 0.5)
-    # the split of scores into forms and seeds gives the same answer
-    ea, eb = psy.expected_retest(a), psy.expected_retest(b)
-    scores = [(rng.random(p.shape) < p).mean(axis=1) for p in (a, b)]
-    split = psy.form_reliability(*scores, ea.noise, eb.noise, np.random.default_rng(0), n_bootstrap=20)
-    assert split.attenuation == pytest.approx(found.observed.value / found.form.value, abs=0.02)
-
-
-def test_a_sampled_judge_adds_up() -> None:
-    rng = np.random.default_rng(7)
-    g = rng.beta(2, 1, (400, 4, 50))
-    found = psy.expected_judge_noise(g)
-    # each run: a new response and a new verdict
-    scores = np.stack([(rng.random(g.shape) < g).mean(axis=2) for _ in range(20)]).reshape(-1, 4)
-    assert found.total == pytest.approx(scores.var(axis=0, ddof=1), rel=0.1)
-    assert found.share.value == pytest.approx(found.judge.sum() / found.total.sum())
-    assert psy.expected_judge_noise(g[:1]).share.status == "insufficient"
-
-
 @given(arrays(float, (4, 9), elements=st.floats(0, 1, width=16)), st.permutations(range(9)), st.permutations(range(4)))
 @settings(max_examples=60, deadline=None)
 def test_order_and_direction_do_not_matter(p: np.ndarray, items: list[int], people: list[int]) -> None:
     found = psy.expected_retest(p)
-    if found.rho.status != "ok" or found.scores.std() < 1e-4:
-        return
+    assume(found.rho.status == "ok" and found.scores.std() >= 1e-4)
     for other in (psy.expected_retest(p[people][:, items]), psy.expected_retest(1 - p)):
         assert other.rho.value == pytest.approx(found.rho.value, abs=1e-9)
         assert other.pairs is not None

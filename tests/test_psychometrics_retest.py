@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pingouin
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -122,35 +122,6 @@ def test_the_mean_rank_correlation_behind_w() -> None:
 # -- errors, limits, shifts
 
 
-def test_measurement_error_of_shrout_and_fleiss() -> None:
-    found = psy.measurement_error(RATINGS)
-    assert (found.agreement.value, found.consistency.value) == pytest.approx((2.50278, 1.00968), abs=5e-6)
-    assert found.mdc95_agreement.value == pytest.approx(6.93734, abs=5e-6)
-    assert found.mdc95_consistency.value == pytest.approx(2.79868, abs=5e-6)
-    low, high = (1.0096794 * math.sqrt(15 / stats.chi2.ppf(q, 15)) for q in (0.975, 0.025))
-    assert (found.consistency.low, found.consistency.high) == pytest.approx((low, high), abs=1e-5)
-
-
-def test_the_interval_of_the_error_covers_it() -> None:
-    rng, hit = np.random.default_rng(2), 0
-    for _ in range(400):
-        scores = rng.normal(size=(12, 1)) * 2 + rng.normal(size=(12, 3)) * 0.7
-        found = psy.measurement_error(scores).consistency
-        hit += found.low <= 0.7 <= found.high
-    assert 0.92 <= hit / 400 <= 0.98
-
-
-def test_dudeks_errors_are_what_they_say() -> None:
-    rng = np.random.default_rng(3)
-    true = rng.normal(0, 3, 200_000)
-    first, second = true + rng.normal(size=(2, 200_000))
-    found = psy.standard_errors(math.sqrt(10), 0.9)
-    assert found.measurement == pytest.approx(np.std(first - true), rel=0.01)
-    assert found.estimation == pytest.approx(np.std(true - 0.9 * first), rel=0.01)
-    assert found.prediction == pytest.approx(np.std(second - 0.9 * first), rel=0.01)
-    assert psy.standard_errors(1, 1.2).status == "not_applicable"
-
-
 def test_bland_and_altman_of_the_peak_flow_data() -> None:
     two = psy.bland_altman(MINI, WRIGHT, multiplier=2)
     # the paper prints -2.1, 38.8, -79.7 and 75.5 from rounded numbers
@@ -193,10 +164,10 @@ def test_equivalence_against_pingouin() -> None:
         table = pingouin.tost(WRIGHT, MINI, bound=margin, paired=True)
         rival = float(table[next(c for c in table.columns if c in ("p_val", "pval"))].iloc[0])
         assert psy.equivalence(WRIGHT, MINI, margin).p == pytest.approx(rival, rel=1e-6)
-    assert found.equivalent
+    assert found.p < found.alpha
     # the 90 % interval lies inside the margin exactly then
     assert -30 < found.shift.low < found.shift.high < 30
-    assert not psy.equivalence(WRIGHT, MINI, 5).equivalent
+    assert psy.equivalence(WRIGHT, MINI, 5).p >= 0.05
     assert psy.equivalence(WRIGHT, MINI, -1).status == "not_applicable"
 
 
@@ -455,8 +426,7 @@ columns = arrays(float, (7, 2), elements=st.floats(0, 1, width=16))
 @settings(max_examples=60, deadline=None)
 def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: float, shift: float) -> None:
     one = psy.concordance(*x.T)
-    if one.ccc.status != "ok" or np.ptp(x, axis=0).min() < 1e-2:
-        return
+    assume(one.ccc.status == "ok" and np.ptp(x, axis=0).min() >= 1e-2)
     for coefficient in (psy.spearman, psy.kendall_tau_b):
         found = coefficient(*x.T)
         assert coefficient(*x[order].T).value == pytest.approx(found.value, abs=1e-12)
@@ -476,8 +446,7 @@ def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: f
 @settings(max_examples=60, deadline=None)
 def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> None:
     found = psy.rho_g(x)
-    if found.rho.status != "ok":
-        return
+    assume(found.rho.status == "ok")
     shuffle = list(range(15))
     random.shuffle(shuffle)  # type: ignore[attr-defined]
     people = list(range(6))

@@ -8,15 +8,22 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
-from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement, mean_win_rate
-from hqm.psychometrics.bland_altman import BlandAltman, bland_altman
+from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
-from hqm.psychometrics.concordance import Concordance, KendallW, concordance, kendall_w
-from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, lambda6, stratified_alpha
+from hqm.psychometrics.ceiling import (
+    ChanceCorrected,
+    Saturation,
+    Separation,
+    chance_corrected,
+    saturation,
+    separation,
+)
+from hqm.psychometrics.clusters import aggregate
+from hqm.psychometrics.concordances import Concordance, KendallW, concordance, kendall_w
+from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, stratified_alpha
 from hqm.psychometrics.convergent import (
     DependentCorrelations,
     Multitrait,
-    correlation_difference,
     htmt,
     htmt_of,
     multitrait_multimethod,
@@ -29,14 +36,7 @@ from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, l
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
 from hqm.psychometrics.dependent import ReliabilityDifference, reliability_difference, weighted_reliability
-from hqm.psychometrics.dif import (
-    MantelHaenszel,
-    Option,
-    OptionAnalysis,
-    item_functioning,
-    mantel_haenszel,
-    option_analysis,
-)
+from hqm.psychometrics.detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.discriminability import (
     PairwiseDifferences,
     independent_differences,
@@ -60,13 +60,11 @@ from hqm.psychometrics.form_effect import (
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
 )
-from hqm.psychometrics.form_spread import FormSpread, form_spread, item_sensitivity
 from hqm.psychometrics.generalizability import Component, GStudy, g_study
-from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g
-from hqm.psychometrics.generalized_retest_scores import rho_g_of_scores
-from hqm.psychometrics.icc import ICC, icc
+from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g, rho_g_of_scores
 from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
-from hqm.psychometrics.irt import Abilities, ItemResponseModel, item_response
+from hqm.psychometrics.intraclass import ICC, icc
+from hqm.psychometrics.irt import ItemResponseModel, item_response
 from hqm.psychometrics.items import (
     ItemAnalysis,
     ItemStatistics,
@@ -76,21 +74,15 @@ from hqm.psychometrics.items import (
     label_error_candidates,
 )
 from hqm.psychometrics.jackknife import jackknife_interval
-from hqm.psychometrics.judge_noise import JudgeNoise, judge_share, judge_share_from_correlations
+from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
 from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
-from hqm.psychometrics.measurement_error import MeasurementError, StandardErrors, measurement_error, standard_errors
+from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
-from hqm.psychometrics.position import (
-    CircularAccuracy,
-    PositionBias,
-    circular_accuracy,
-    position_bias,
-    recall_deviation,
-)
+from hqm.psychometrics.position import PositionBias, position_bias
 from hqm.psychometrics.probability import (
     ExpectedRetest,
     TemperatureCurve,
@@ -98,15 +90,9 @@ from hqm.psychometrics.probability import (
     sampling_probability,
     temperature_curve,
 )
-from hqm.psychometrics.probability_facets import (
-    ExpectedForms,
-    ExpectedJudgeNoise,
-    expected_judge_noise,
-    expected_parallel_forms,
-)
-from hqm.psychometrics.rank_stability import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
-from hqm.psychometrics.rasch import Rasch, RaschItem, rasch
-from hqm.psychometrics.rater_agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
+from hqm.psychometrics.ranks import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
+from hqm.psychometrics.rasch_model import Rasch, RaschItem, rasch
+from hqm.psychometrics.rater_agreement import flip_rate, gwet_ac1, krippendorff_alpha
 from hqm.psychometrics.response_bias import (
     BalancedScore,
     PairCoherence,
@@ -114,39 +100,19 @@ from hqm.psychometrics.response_bias import (
     acquiescence,
     balanced_score,
     pair_coherence,
-    yes_excess,
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
-from hqm.psychometrics.saturation import (
-    ChanceCorrected,
-    Saturation,
-    Separation,
-    chance_corrected,
-    saturation,
-    separation,
-    signal_to_noise,
-)
 from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
-from hqm.psychometrics.signal_detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
-from hqm.psychometrics.splitting import ItemRest, SplitHalf, item_rest, split_half
-from hqm.psychometrics.style import LengthElasticity, length_elasticity, length_shift
+from hqm.psychometrics.splitting import SplitHalf, split_half
+from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
-from hqm.psychometrics.tallies import aggregate, pair_tallies, pearson_of_sums, tally_statistic
-from hqm.psychometrics.verdicts import (
-    SpecificAgreement,
-    averaged_judge_share,
-    flip_rate,
-    majority_flip,
-    specific_agreement,
-)
 from hqm.psychometrics.weights import stream
 
 __all__ = [
     "ICC",
-    "Abilities",
     "Alpha",
     "BalancedScore",
     "BenchmarkAgreement",
@@ -154,7 +120,6 @@ __all__ = [
     "BlindType",
     "Bounds",
     "ChanceCorrected",
-    "CircularAccuracy",
     "Coefficient",
     "Component",
     "Concordance",
@@ -166,12 +131,9 @@ __all__ = [
     "DependentCorrelations",
     "Duplicates",
     "Equivalence",
-    "ExpectedForms",
-    "ExpectedJudgeNoise",
     "ExpectedRetest",
     "FamilyDependence",
     "FormReliability",
-    "FormSpread",
     "GStudy",
     "GeneralizedRetest",
     "Giveaway",
@@ -181,7 +143,6 @@ __all__ = [
     "ItemAgreement",
     "ItemAnalysis",
     "ItemResponseModel",
-    "ItemRest",
     "ItemStatistics",
     "JudgeAgreement",
     "JudgeErrors",
@@ -191,11 +152,7 @@ __all__ = [
     "LabelErrors",
     "Leakage",
     "LengthElasticity",
-    "MantelHaenszel",
-    "MeasurementError",
     "Multitrait",
-    "Option",
-    "OptionAnalysis",
     "PairCoherence",
     "PairOrder",
     "PairwiseDifferences",
@@ -214,9 +171,7 @@ __all__ = [
     "SignalDetection",
     "SignificanceTest",
     "Solvability",
-    "SpecificAgreement",
     "SplitHalf",
-    "StandardErrors",
     "Statistic",
     "Subscore",
     "SubsetAgreement",
@@ -228,7 +183,6 @@ __all__ = [
     "acquiescence",
     "aggregate",
     "agreement_left_out",
-    "averaged_judge_share",
     "balanced_score",
     "benchmark_agreement",
     "benjamini_hochberg",
@@ -238,10 +192,7 @@ __all__ = [
     "chance_corrected",
     "cheapest_designs",
     "check_table",
-    "circular_accuracy",
-    "cohen_kappa",
     "concordance",
-    "correlation_difference",
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
@@ -249,13 +200,10 @@ __all__ = [
     "duplicate_items",
     "equivalence",
     "equivalence_margin",
-    "expected_judge_noise",
-    "expected_parallel_forms",
     "expected_retest",
     "family_dependence",
     "flip_rate",
     "form_reliability",
-    "form_spread",
     "g_study",
     "grim",
     "gwet_ac1",
@@ -266,10 +214,7 @@ __all__ = [
     "independent_differences",
     "item_agreement",
     "item_analysis",
-    "item_functioning",
     "item_response",
-    "item_rest",
-    "item_sensitivity",
     "items_for_error",
     "items_for_gap",
     "items_for_reliability",
@@ -277,7 +222,6 @@ __all__ = [
     "jackknife_interval",
     "judge_errors",
     "judge_share",
-    "judge_share_from_correlations",
     "kendall_tau_b",
     "kendall_w",
     "kr21",
@@ -285,36 +229,26 @@ __all__ = [
     "label_error_candidates",
     "labels_needed",
     "lambda2",
-    "lambda6",
     "leakage_cues",
     "leave_one_out",
     "left_out_bounds",
     "length_elasticity",
-    "length_shift",
-    "majority_flip",
-    "mantel_haenszel",
     "mean_shift",
-    "mean_win_rate",
-    "measurement_error",
     "minimum_detectable_difference",
     "minres_loadings",
     "multitrait_multimethod",
     "noise_floor",
     "omega_t",
-    "option_analysis",
     "pair_coherence",
     "pair_order",
-    "pair_tallies",
     "paired_differences",
     "pearson",
-    "pearson_of_sums",
     "position_bias",
     "ppi_scores",
     "prmse",
     "range_restriction",
     "rank_stability",
     "rasch",
-    "recall_deviation",
     "reliability_difference",
     "resample",
     "rho_g",
@@ -328,22 +262,17 @@ __all__ = [
     "shift_heterogeneity_of_scores",
     "signal_detection",
     "signal_detection_from_rates",
-    "signal_to_noise",
     "spearman",
     "spearman_brown",
-    "specific_agreement",
     "split_half",
-    "standard_errors",
     "standardized_reliability",
     "stratified_alpha",
     "stream",
     "subscore_value",
     "table_agreement",
-    "tally_statistic",
     "temperature_curve",
     "top_k_overlap",
     "type_coverage",
     "weighted_reliability",
     "williams_test",
-    "yes_excess",
 ]

@@ -46,25 +46,20 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
 
         agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1 - py)
 
-    Parameters
-    ----------
-    x, y
-        (respondents, items): binary item scores; NaN where an answer was not scored (the pair is left out).
+    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement, 20,
+    37-46.
+
+    - `x, y`: (respondents, items): binary item scores; NaN where an answer was not scored (the pair is left out).
 
     Returns
     -------
     ItemAgreement
         `insufficient` when no respondent has a scored pair; `not_applicable` when a score is not 0 or 1.
 
-    Notes
-    -----
-    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement, 20,
-    37-46.
-
     Examples
     --------
-    >>> found = item_agreement([[1, 1, 0, 0, 1]], [[1, 0, 0, 0, 1]])
-    >>> found.agreement, round(found.kappa[0], 4)
+    >>> result = item_agreement([[1, 1, 0, 0, 1]], [[1, 0, 0, 0, 1]])
+    >>> result.agreement, round(result.kappa[0], 4)
     ((0.8,), 0.6154)
     """
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired
 from hqm.psychometrics.result import Status
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +74,25 @@ def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
     return float((_among_best(a, k) * _among_best(b, k)).sum())
 
 
-def _among_best(x: Floats, k: int) -> Floats:
+def _among_best(x: Array, k: int) -> Array:
     edge = np.sort(x)[::-1][k - 1]
     above, tied = x > edge, x == edge
     return np.asarray(above + tied * ((k - above.sum()) / tied.sum()), dtype=np.float64)
 
 
 def benchmark_agreement(
-    one: npt.ArrayLike, other: npt.ArrayLike, rng: np.random.Generator, *, halves: int = 200, k: int = 3
+    first: npt.ArrayLike, other: npt.ArrayLike, rng: np.random.Generator, *, halves: int = 200, k: int = 3
 ) -> BenchmarkAgreement:
     """How two benchmarks (or a benchmark and an aggregate of others) agree, over several choices of respondents.
 
     A correlation over models from the weakest to the strongest says little about whether the two agree among those in
     contention. The best half is chosen by the mean of the ranks in both.
 
-    Parameters
-    ----------
-    one, other
-        (respondents,): higher is better in both; respondents that lack a score are left out.
-    rng
-        Draws the random halves.
-    k
-        The length of the list of the best.
+    Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
+
+    - `first, other`: (respondents,): higher is better in both; respondents that lack a score are left out.
+    - `rng`: Draws the random halves.
+    - `k`: The length of the list of the best.
 
     Returns
     -------
@@ -105,17 +100,13 @@ def benchmark_agreement(
         `insufficient` below 3 respondents or where k exceeds their number, `degenerate` where a benchmark does not
         vary. The half and the random halves need 6 respondents; a part that cannot be had is None or NaN.
 
-    Notes
-    -----
-    Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
-
     Examples
     --------
-    >>> found = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4], np.random.default_rng(0))
-    >>> round(found.all.pearson, 3), round(found.top_half.pearson, 3), found.all.top_k, found.all.chance
+    >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4], np.random.default_rng(0))
+    >>> round(result.all.pearson, 3), round(result.top_half.pearson, 3), result.all.top_k, result.all.chance
     (0.831, -1.0, 3.0, 1.5)
     """
-    x, y = paired(one, other)
+    x, y = paired(first, other)
     n = len(x)
     nan = (math.nan, math.nan)
     if n < 3 or not 1 <= k <= n:
@@ -133,8 +124,8 @@ def benchmark_agreement(
     size = (n + 1) // 2
     best = np.argsort(-(rankdata(x) + rankdata(y)), kind="stable")[:size]
     drawn = [rng.permutation(n)[:size] for _ in range(halves)]
-    found = [_subset(x[i], y[i], min(k, size)) for i in drawn]
-    table = np.array([[f.pearson, f.tau, f.top_k] for f in found]).reshape(-1, 3)
+    subsets = [_subset(x[i], y[i], min(k, size)) for i in drawn]
+    table = np.array([[f.pearson, f.tau, f.top_k] for f in subsets]).reshape(-1, 3)
     ranges = [_middle(column) for column in table.T]
     undefined = int(np.isnan(table[:, 0]).sum())
     return BenchmarkAgreement(
@@ -142,7 +133,7 @@ def benchmark_agreement(
     )
 
 
-def _middle(values: Floats) -> tuple[float, float]:
+def _middle(values: Array) -> tuple[float, float]:
     known = values[np.isfinite(values)]
     if not len(known):
         return math.nan, math.nan
@@ -150,51 +141,7 @@ def _middle(values: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _subset(x: Floats, y: Floats, k: int) -> SubsetAgreement:
+def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
     flat = is_constant(x) or is_constant(y)
     r = math.nan if flat else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
     return SubsetAgreement(len(x), r, kendall_tau_b(x, y), expected_overlap(x, y, k), k, k * k / len(x))
-
-
-def mean_win_rate(scores: Mapping[str, npt.ArrayLike], without: str | None = None) -> Floats:
-    """An aggregate reference: each respondent's mean share of others that it beats, over benchmarks.
-
-    Shares are comparable between benchmarks on different scales. The benchmark under study is left out, or it would
-    agree with itself.
-
-    Parameters
-    ----------
-    scores
-        Benchmark -> (respondents,), higher is better; a tie counts half, a missing score is left out.
-    without
-        The benchmark to leave out.
-
-    Returns
-    -------
-    (respondents,) array; NaN where a respondent meets nobody.
-
-    Notes
-    -----
-    Perlitz, Y. et al. (2024). arXiv 2407.13696.
-
-    Examples
-    --------
-    >>> mean_win_rate({"a": [0.9, 0.5, 0.1], "b": [0.8, 0.9, 0.1]}).round(3)
-    array([0.75, 0.75, 0.  ])
-    """
-    rates = []
-    for name, column in scores.items():
-        if name == without:
-            continue
-        x = np.asarray(column, dtype=np.float64)
-        known = np.isfinite(x)
-        pair = known[:, None] & known[None, :] & ~np.eye(len(x), dtype=bool)
-        with np.errstate(invalid="ignore"):
-            wins = np.where(pair, (x[:, None] > x[None, :]) + 0.5 * (x[:, None] == x[None, :]), 0.0).sum(axis=1)
-        met = pair.sum(axis=1)
-        rates.append(np.where(met > 0, wins / np.maximum(met, 1), np.nan))
-    if not rates:
-        return np.empty(0)
-    table = np.stack(rates)
-    count = np.isfinite(table).sum(axis=0)
-    return np.where(count > 0, np.nansum(table, axis=0) / np.maximum(count, 1), np.nan)

@@ -10,8 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.result import Status
-from hqm.psychometrics.weights import Array, Draw, left_out_sums, resampled_sums
+from hqm.psychometrics.weights import Draw, left_out_sums, resampled_sums
 
 Unit = Literal["items", "respondents"]
 Role = Literal["score", "reliability"]
@@ -26,16 +27,11 @@ REFUSAL = (
 class Statistic:
     """A function of summed tallies, and what an interval for it may do.
 
-    Parameters
-    ----------
-    function
-        (replicates, columns) -> (replicates,) or (replicates, values).
-    smooth
-        Whether it is differentiable at the data: means, ratios, differences, but no median, rank or maximum. A smooth
-        statistic of many clusters is resampled by its limit law, a hundred times faster.
-    role
-        `reliability` for a correlation, ICC or alpha between administrations of the same items: its percentile
-        interval over items is refused.
+    - `function`: (replicates, columns) -> (replicates,) or (replicates, values).
+    - `smooth`: Whether it is differentiable at the data: means, ratios, differences, but no median, rank or maximum.
+      A smooth statistic of many clusters is resampled by its limit law, a hundred times faster.
+    - `role`: `reliability` for a correlation, ICC or alpha between administrations of the same items: its percentile
+      interval over items is refused.
     """
 
     function: Callable[[Array], npt.ArrayLike]
@@ -47,24 +43,17 @@ class Statistic:
 class Interval:
     """A bootstrap interval of one number.
 
-    Parameters
-    ----------
-    value
-        The statistic of the data; NaN where it does not exist or is refused, kept where only the interval is missing.
-    low, high
-        Ends of the interval; NaN where none exists.
-    se, bias
-        Standard deviation of the replicates, and their mean minus the value.
-    error
-        Monte Carlo standard error of the wider-varying end: how far an end would move with other random numbers.
-    acceleration, correction
-        BCa's a and z0; NaN for another method.
-    defined
-        The share of replicates in which the statistic exists.
-    flags
-        `BIASED` when the middle of the replicates lies more than a standard error from the value: the statistic rewards or
-        punishes resampling itself, and a percentile interval is not to be trusted. `UNDEFINED` when some replicates
-        have no value.
+    - `value`: The statistic of the data; NaN where it does not exist or is refused, kept where only the interval is
+      missing.
+    - `low, high`: Ends of the interval; NaN where none exists.
+    - `se, bias`: Standard deviation of the replicates, and their mean minus the value.
+    - `error`: Monte Carlo standard error of the wider-varying end: how far an end would move with other random
+      numbers.
+    - `acceleration, correction`: BCa's a and z0; NaN for another method.
+    - `defined`: The share of replicates in which the statistic exists.
+    - `flags`: `BIASED` when the middle of the replicates lies more than a standard error from the value: the
+      statistic rewards or punishes resampling itself, and a percentile interval is not to be trusted. `UNDEFINED`
+      when some replicates have no value.
     """
 
     value: float
@@ -90,12 +79,8 @@ class Interval:
 class Replicates:
     """What every statistic came out as in every replicate; one draw for all of them.
 
-    Parameters
-    ----------
-    estimates, values, left_out
-        Name -> (values,), (replicates, values) and (clusters, values).
-    roles
-        Name -> what the statistic is.
+    - `estimates, values, left_out`: Name -> (values,), (replicates, values) and (clusters, values).
+    - `roles`: Name -> what the statistic is.
     """
 
     estimates: Mapping[str, Array]
@@ -116,23 +101,16 @@ class Replicates:
 
             alpha_1 = Phi(z0 + (z0 + z) / (1 - a (z0 + z)))
 
-        Parameters
-        ----------
-        level
-            Confidence level.
-        method
-            `bca` is second-order accurate; `percentile` is kept for comparison and for statistics without a
-            leave-one-out value.
+        Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association, 82,
+        171-185.
+
+        - `method`: `bca` is second-order accurate; `percentile` is kept for comparison and for statistics without a
+          leave-one-out value.
 
         Raises
         ------
         ValueError
             No statistic has this name, or the level is not between 0 and 1.
-
-        Notes
-        -----
-        Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association, 82,
-        171-185.
         """
         self._known(name)
         return _interval(
@@ -199,40 +177,21 @@ def resample(
     come out with other models?). Every statistic sees the same draws, so differences between statistics are paired.
     A metric that is a ratio of tallies (precision, F1, a rate) is the same function as for the score itself.
 
-    Parameters
-    ----------
-    tallies
-        (clusters, columns): sums over each cluster (`aggregate`). Columns of all respondents, runs and forms stand side by
-        side, so that all are resampled jointly.
-    statistics
-        Name -> statistic.
-    rng
-        The indicator's `stream`; the result depends on nothing else.
-    replicates
-        10,000 for the ends of a 95% interval, 2,000 for a standard error.
-    unit
-        What a cluster is.
-    strata
-        (clusters,): labels of fixed strata (types with a fixed number of pictures); clusters are drawn within them.
-    draw
-        By default `gaussian` for a smooth statistic of 200 clusters or more a stratum, else `poisson` for 50 or more,
-        else `multinomial`. The limit law is not used for a column of rare events (a total within five standard errors
-        of 0).
-
-    Returns
-    -------
-    Replicates
-
-    Raises
-    ------
-    ValueError
-        Wrong shapes, tallies that are not finite, no replicates.
-
-    Notes
-    -----
     Poisson weights: Hanley, J. A. and MacGibbon, B. (2006). Creating non-parametric bootstrap samples using Poisson
     frequencies. Computer Methods and Programs in Biomedicine, 83, 57-62. Never resample the columns independently: the
     respondents answered the same items.
+
+    - `tallies`: (clusters, columns): sums over each cluster (`aggregate`). Columns of all respondents, runs and forms
+      stand side by side, so that all are resampled jointly.
+    - `statistics`: Name -> statistic.
+    - `rng`: The indicator's `stream`; the result depends on nothing else.
+    - `replicates`: 10,000 for the ends of a 95% interval, 2,000 for a standard error.
+    - `unit`: What a cluster is.
+    - `strata`: (clusters,): labels of fixed strata (types with a fixed number of pictures); clusters are drawn within
+      them.
+    - `draw`: By default `gaussian` for a smooth statistic of 200 clusters or more a stratum, else `poisson` for 50 or
+      more, else `multinomial`. The limit law is not used for a column of rare events (a total within five standard
+      errors of 0).
 
     Examples
     --------
@@ -242,8 +201,8 @@ def resample(
     >>> right = (np.arange(300) % 3 > 0).astype(float)
     >>> share = Statistic(lambda t: t[:, 0] / t[:, 1], smooth=True)
     >>> drawn = resample(np.stack([right, np.ones(300)], 1), {"rate": share}, rng=stream(1, "rate"))
-    >>> found = drawn.interval("rate")
-    >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
+    >>> result = drawn.interval("rate")
+    >>> round(result.value, 3), round(result.low, 2), round(result.high, 2)
     (0.667, 0.61, 0.72)
     """
     table = np.asarray(tallies, dtype=np.float64)
@@ -281,7 +240,7 @@ def resample(
     return Replicates(estimates, values, left_out, roles, draws, unit, count, replicates if count >= 2 else 0)
 
 
-def _choice(table: Array, strata: npt.NDArray[np.int64], smooth: bool) -> Draw:
+def _choice(table: Array, strata: Numbers, smooth: bool) -> Draw:
     smallest = int(np.bincount(strata).min()) if len(strata) else 0
     if smallest < 50:
         return "multinomial"
@@ -298,12 +257,12 @@ def _apply(statistic: Statistic, sums: Array) -> Array:
     for start in range(0, max(1, len(sums)), 4096):
         rows = sums[start : start + 4096]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.asarray(statistic.function(rows), dtype=np.float64)
-        if found.ndim not in (1, 2) or len(found) != len(rows):
+            values = np.asarray(statistic.function(rows), dtype=np.float64)
+        if values.ndim not in (1, 2) or len(values) != len(rows):
             raise ValueError(
-                f"a statistic of {rows.shape} sums must return ({len(rows)}, ...) values, got {found.shape}"
+                f"a statistic of {rows.shape} sums must return ({len(rows)}, ...) values, got {values.shape}"
             )
-        pieces.append(found.reshape(len(rows), found.shape[1] if found.ndim == 2 else 1))
+        pieces.append(values.reshape(len(rows), values.shape[1] if values.ndim == 2 else 1))
     return np.concatenate(pieces)
 
 

@@ -10,21 +10,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Flags
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
-Floats = npt.NDArray[np.float64]
 
-
-def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Floats:
-    """The scores without the respondents, or without the items, that lack one.
-
-    Raises
-    ------
-    ValueError
-        The array is not (respondents, items).
-    """
+def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Array:
+    """The scores without the respondents, or without the items, that lack one."""
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2:
         raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
@@ -32,7 +25,7 @@ def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"]
     return x[known.all(axis=1)] if drop == "respondents" else x[:, known.all(axis=0)]
 
 
-def refusal_of(x: Floats, what: str, *, items: int = 2) -> tuple[Status, str] | None:
+def refusal_of(x: Array, what: str, *, items: int = 2) -> tuple[Status, str] | None:
     """Why no coefficient of consistency can be had from these scores."""
     m, k = x.shape
     if m < 3 or k < items:
@@ -42,20 +35,20 @@ def refusal_of(x: Floats, what: str, *, items: int = 2) -> tuple[Status, str] | 
     return None
 
 
-def varies_of(x: Floats) -> npt.NDArray[np.bool_]:
+def varies_of(x: Array) -> Flags:
     """Which columns vary beyond rounding."""
     return np.asarray(np.ptp(x, axis=0) > 1e-12 * np.maximum(1.0, np.abs(x).max(axis=0, initial=0.0)))
 
 
-def flags_of(x: Floats, value: float) -> tuple[str, ...]:
+def flags_of(x: Array, value: float) -> tuple[str, ...]:
     """What a reader must know beside a coefficient of these scores."""
     m, k = x.shape
-    found = ["RANK_DEFICIENT"] if k >= m else []
-    found += ["ZERO_VARIANCE_ITEMS"] if not varies_of(x).all() else []
-    return tuple(found + (["REDUNDANT"] if value > 0.95 else []))
+    flags = ["RANK_DEFICIENT"] if k >= m else []
+    flags += ["ZERO_VARIANCE_ITEMS"] if not varies_of(x).all() else []
+    return tuple(flags + (["REDUNDANT"] if value > 0.95 else []))
 
 
-def _alpha(x: Floats) -> float:
+def _alpha(x: Array) -> float:
     k = x.shape[1]
     total = float(x.sum(axis=1).var(ddof=1))
     return k / (k - 1) * (1 - float(x.var(axis=0, ddof=1).sum()) / total) if total > 0 else math.nan
@@ -92,12 +85,11 @@ def cronbach_alpha(
         Feldt: 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(k - 1))
         Bonett: 1 - exp(ln(1 - alpha) +- z sqrt(2 k / ((k - 1)(M - 2))))
 
-    Parameters
-    ----------
-    scores
-        (respondents, items).
-    drop
-        What to leave out where a score is missing: the respondent, or the item.
+    Cronbach, L. J. (1951). Psychometrika, 16, 297-334. Feldt, L. S. (1965). Psychometrika, 30, 357-370. Bonett, D. G.
+    (2002). Journal of Educational and Behavioral Statistics, 27, 335-340. The intervals generalise over respondents.
+
+    - `scores`: (respondents, items).
+    - `drop`: What to leave out where a score is missing: the respondent, or the item.
 
     Returns
     -------
@@ -105,19 +97,14 @@ def cronbach_alpha(
         `insufficient` below 3 respondents or 2 items, `degenerate` where all totals agree; no interval below 4
         respondents. Items without variance stay in k, since another sample of items would hold such items too.
 
-    Notes
-    -----
-    Cronbach, L. J. (1951). Psychometrika, 16, 297-334. Feldt, L. S. (1965). Psychometrika, 30, 357-370. Bonett, D. G.
-    (2002). Journal of Educational and Behavioral Statistics, 27, 335-340. The intervals generalise over respondents.
-
     Examples
     --------
     Ten persons, twelve items (Brennan 2001, Generalizability Theory, synthetic data set 1):
 
     >>> rows = "101000000000 111001000000 111110000000 110110010000 111110100000 111011100000 111111100000"
     >>> rows = (rows + " 111101111100 111111111110 111111111111").split()
-    >>> found = cronbach_alpha([[int(mark) for mark in row] for row in rows])
-    >>> round(found.coefficient.value, 6), round(found.coefficient.low, 4), round(found.coefficient.high, 4)
+    >>> result = cronbach_alpha([[int(mark) for mark in row] for row in rows])
+    >>> round(result.coefficient.value, 6), round(result.coefficient.low, 4), round(result.coefficient.high, 4)
     (0.844495, 0.6509, 0.9543)
     """
     x = complete_scores(scores, drop)
@@ -163,19 +150,14 @@ def kr21(scores: npt.ArrayLike) -> Coefficient:
 
         KR-21 = k / (k - 1) (1 - mean (k - mean) / (k s2))
 
-    Parameters
-    ----------
-    scores
-        (respondents, items): binary; respondents with a missing score are left out.
+    Kuder, G. F. and Richardson, M. W. (1937). Psychometrika, 2, 151-160.
+
+    - `scores`: (respondents, items): binary; respondents with a missing score are left out.
 
     Returns
     -------
     Coefficient
         Without an interval. `not_applicable` when a score is not 0 or 1; otherwise as alpha.
-
-    Notes
-    -----
-    Kuder, G. F. and Richardson, M. W. (1937). Psychometrika, 2, 151-160.
 
     Examples
     --------
@@ -202,22 +184,17 @@ def lambda2(
 
         lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); respondents with a missing score are left out.
-    rng, families
-        With a generator: the bootstrap interval over respondents, or over families of them (from 10 on).
+    Guttman, L. (1945). Psychometrika, 10, 255-282. With few respondents and many items chance covariances enter
+    squared and push it up (flag `RANK_DEFICIENT`).
+
+    - `scores`: (respondents, items); respondents with a missing score are left out.
+    - `rng, families`: With a generator: the bootstrap interval over respondents, or over families of them (from 10
+      on).
 
     Returns
     -------
     Coefficient
         `insufficient` below 3 respondents or 2 items, `degenerate` where all totals agree.
-
-    Notes
-    -----
-    Guttman, L. (1945). Psychometrika, 10, 255-282. With few respondents and many items chance covariances enter
-    squared and push it up (flag `RANK_DEFICIENT`).
 
     Examples
     --------
@@ -225,7 +202,7 @@ def lambda2(
     0.8745
     """
 
-    def value(x: Floats) -> float:
+    def value(x: Array) -> float:
         # the sum of all squared covariances is that of the respondents' inner products, a far smaller table
         n, k = x.shape
         centred = x - x.mean(axis=0)
@@ -238,55 +215,14 @@ def lambda2(
     return with_bootstrap(complete_scores(scores), value, "lambda 2", rng, families)
 
 
-def lambda6(
-    scores: npt.ArrayLike, rng: np.random.Generator | None = None, *, families: Sequence[str] | None = None
-) -> Coefficient:
-    """Guttman's lambda 6: the error of an item is what the other items cannot predict of it.
-
-        lambda6 = 1 - sum (1 - R2_i) / sum of all correlations,   1 - R2_i = 1 / (R^-1)_ii
-
-    Parameters
-    ----------
-    scores
-        (respondents, items), compared as correlations; respondents with a missing score are left out.
-
-    Returns
-    -------
-    Coefficient
-        `not_applicable` with as many items as respondents or with linearly dependent items: every item is then
-        predicted perfectly.
-
-    Notes
-    -----
-    Guttman, L. (1945). Psychometrika, 10, 255-282.
-
-    Examples
-    --------
-    >>> round(lambda6([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
-    0.8457
-    """
-
-    def value(x: Floats) -> float:
-        kept = x[:, varies_of(x)]
-        if kept.shape[1] < 2 or np.linalg.matrix_rank(kept - kept.mean(axis=0)) < kept.shape[1]:
-            return math.nan
-        r = np.corrcoef(kept.T)
-        return 1 - float((1 / np.diag(np.linalg.inv(r))).sum()) / float(r.sum())
-
-    x = complete_scores(scores)
-    if x.shape[0] <= x.shape[1] and x.shape[0] >= 3:
-        return Coefficient.absent("not_applicable", too_wide(x), x.shape[0])
-    return with_bootstrap(x, value, "lambda 6", rng, families)
-
-
-def too_wide(x: Floats) -> str:
+def too_wide(x: Array) -> str:
     """Why covariances of more items than respondents cannot be modelled."""
     return f"{x.shape[1]} items but only {x.shape[0]} respondents: use types or parcels of items instead"
 
 
 def with_bootstrap(
-    x: Floats,
-    statistic: Callable[[Floats], float],
+    x: Array,
+    statistic: Callable[[Array], float],
     what: str,
     rng: np.random.Generator | None,
     families: Sequence[str] | None,
@@ -325,23 +261,16 @@ def stratified_alpha(
 
         1 - sum_t s2_t (1 - alpha_t) / s2_total,   s2_t = variance of the total over stratum t
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); respondents with a missing score are left out.
-    strata
-        (items,): the kind of each item.
-    rng, families
-        As in `lambda2`.
+    Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and Psychological Measurement, 25, 291-312.
+
+    - `scores`: (respondents, items); respondents with a missing score are left out.
+    - `strata`: (items,): the kind of each item.
+    - `rng, families`: As in `lambda2`.
 
     Returns
     -------
     Coefficient
         `insufficient` where a stratum has one item only: its error cannot be known.
-
-    Notes
-    -----
-    Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and Psychological Measurement, 25, 291-312.
 
     Examples
     --------
@@ -357,7 +286,7 @@ def stratified_alpha(
         alone = ", ".join(str(name) for name in names[sizes < 2])
         return Coefficient.absent("insufficient", f"strata with a single item: {alone}", x.shape[0])
 
-    def value(x: Floats) -> float:
+    def value(x: Array) -> float:
         total = float(x.sum(axis=1).var(ddof=1))
         error = 0.0
         for name, k in zip(names, sizes, strict=True):

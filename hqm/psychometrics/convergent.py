@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant
-from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap, weighted_correlation
+from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
 
-Floats = npt.NDArray[np.float64]
 FEWEST_RESPONDENTS = 10
 """With fewer respondents a multitrait-multimethod table is shown without counts."""
 
 
-def correlations(scores: Floats) -> Floats:
+def correlations(scores: Array) -> Array:
     """Pearson's correlations of the columns; NaN where a column does not vary."""
     centred = scores - scores.mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=0))
@@ -31,7 +31,7 @@ def correlations(scores: Floats) -> Floats:
     return np.asarray(r)
 
 
-def _complete(scores: npt.ArrayLike, labels: int) -> Floats:
+def _complete(scores: npt.ArrayLike, labels: int) -> Array:
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != labels:
         raise ValueError(f"scores must have shape (respondents, {labels} measures), got {x.shape}")
@@ -74,14 +74,13 @@ def multitrait_multimethod(
     A type is a trait of its own only if two benchmarks agree on it better than on different types, and better than one
     benchmark agrees with itself over types. Otherwise the benchmark's format is what its scores share.
 
-    Parameters
-    ----------
-    scores
-        (respondents, measures): each column one trait by one method; respondents that lack a score are left out.
-    traits, methods
-        (measures,): labels; no pair may come twice.
-    reliabilities
-        (measures,): for the diagonal.
+    Campbell, D. T. and Fiske, D. W. (1959). Psychological Bulletin, 56, 81-105. Counts are descriptive: comparisons
+    share correlations. Do not compare two correlations by whether their intervals overlap; see `williams_test`.
+
+    - `scores`: (respondents, measures): each column one trait by one method; respondents that lack a score are left
+      out.
+    - `traits, methods`: (measures,): labels; no pair may come twice.
+    - `reliabilities`: (measures,): for the diagonal.
 
     Returns
     -------
@@ -89,18 +88,13 @@ def multitrait_multimethod(
         `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable` where no
         trait is measured by two methods; `degenerate` where a measure does not vary.
 
-    Notes
-    -----
-    Campbell, D. T. and Fiske, D. W. (1959). Psychological Bulletin, 56, 81-105. Counts are descriptive: comparisons
-    share correlations. Do not compare two correlations by whether their intervals overlap; see `williams_test`.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(30, 2))
     >>> scores = np.hstack([trait, trait]) + 0.4 * rng.normal(size=(30, 4))
-    >>> found = multitrait_multimethod(scores, ["count", "colour"] * 2, ["A", "A", "B", "B"])
-    >>> found.convergent, found.over_hetero_method, found.over_hetero_trait
+    >>> result = multitrait_multimethod(scores, ["count", "colour"] * 2, ["A", "A", "B", "B"])
+    >>> result.convergent, result.over_hetero_method, result.over_hetero_trait
     ((2, 2), (4, 4), (4, 4))
     """
     x = _complete(scores, len(traits))
@@ -155,7 +149,7 @@ def multitrait_multimethod(
     )
 
 
-def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], one: str, other: str) -> float:
+def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
     """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does not cohere.
 
     Examples
@@ -167,7 +161,7 @@ def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], one: str, other: 
     r, labels = np.asarray(correlation, dtype=np.float64), np.asarray(groups)
     if r.shape != (len(labels), len(labels)):
         raise ValueError(f"one group a measure is needed, got {len(labels)} for shape {r.shape}")
-    first, second = np.flatnonzero(labels == one), np.flatnonzero(labels == other)
+    first, second = np.flatnonzero(labels == trait), np.flatnonzero(labels == other)
     if min(len(first), len(second)) < 2:
         return math.nan
     between = float(r[np.ix_(first, second)].mean())
@@ -180,7 +174,7 @@ def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], one: str, other: 
 def htmt(
     scores: npt.ArrayLike,
     groups: Sequence[str],
-    one: str,
+    trait: str,
     other: str,
     rng: np.random.Generator | None = None,
     *,
@@ -192,28 +186,21 @@ def htmt(
 
     If two hallucination types rank models alike, telling them apart adds no information.
 
-        mean r between the groups / sqrt(mean r within one * mean r within the other)
+        mean r between the groups / sqrt(mean r within the trait * mean r within the other)
 
     below .85 (strict) or .90 (lenient) they are distinct; at the least the interval should lie below 1.
 
-    Parameters
-    ----------
-    scores
-        (respondents, measures): respondents that lack a score are left out.
-    groups
-        (measures,): the trait of each; `one` and `other` name the two to compare.
-    rng, families
-        With a generator: the interval by resampling respondents, or families of them (from 10 on).
+    Henseler, J., Ringle, C. M. and Sarstedt, M. (2015). Journal of the Academy of Marketing Science, 43, 115-135.
+
+    - `scores`: (respondents, measures): respondents that lack a score are left out.
+    - `groups`: (measures,): the trait of each; `trait` and `other` name the two to compare.
+    - `rng, families`: With a generator: the interval by resampling respondents, or families of them (from 10 on).
 
     Returns
     -------
     Coefficient
         `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not vary or the
         measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
-
-    Notes
-    -----
-    Henseler, J., Ringle, C. M. and Sarstedt, M. (2015). Journal of the Academy of Marketing Science, 43, 115-135.
 
     Examples
     --------
@@ -226,19 +213,19 @@ def htmt(
     x = _complete(scores, len(groups))
     m = x.shape[0]
     labels = np.asarray(groups)
-    least = min(int((labels == one).sum()), int((labels == other).sum()))
+    least = min(int((labels == trait).sum()), int((labels == other).sum()))
     if m < 3 or least < 2:
         reason = f"HTMT needs 3 respondents and 2 measures of each trait, there are {m} and {least}"
         return Coefficient.absent("insufficient", reason, m)
     if families is not None and len(families) != m:
         raise ValueError(f"one family label a complete respondent is needed, got {len(families)} for {m}")
-    value = htmt_of(correlations(x), groups, one, other)
+    value = htmt_of(correlations(x), groups, trait, other)
     if not math.isfinite(value):
         reason = "a measure does not vary, or the measures of a trait do not correlate positively"
         return Coefficient.absent("degenerate", reason, m)
     bounds, se = None, math.nan
     if rng is not None:
-        statistic = one_by_one(lambda i: htmt_of(correlations(x[i]), groups, one, other))
+        statistic = one_by_one(lambda i: htmt_of(correlations(x[i]), groups, trait, other))
         bounds, se = respondent_bootstrap(statistic, m, rng, families=families, replicates=replicates, level=level)
     low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
     flags = ("NOT_DISTINCT",) if high >= 1 or value >= 1 else ()
@@ -266,14 +253,12 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3 df
         D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
 
-    Parameters
-    ----------
-    r12, r13
-        The correlations to compare: the criterion with each measure.
-    r23
-        That of the two measures.
-    n
-        Respondents.
+    Williams, E. J. (1959). Journal of the Royal Statistical Society B, 21, 396-399; Steiger, J. H. (1980).
+    Psychological Bulletin, 87, 245-251.
+
+    - `r12, r13`: The correlations to compare: the criterion with each measure.
+    - `r23`: That of the two measures.
+    - `n`: Respondents.
 
     Returns
     -------
@@ -281,15 +266,10 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
         `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures are one
         and the same, `not_applicable` where no data can have these three correlations.
 
-    Notes
-    -----
-    Williams, E. J. (1959). Journal of the Royal Statistical Society B, 21, 396-399; Steiger, J. H. (1980).
-    Psychological Bulletin, 87, 245-251.
-
     Examples
     --------
-    >>> found = williams_test(0.4, 0.3, 0.1, 103)
-    >>> round(found.t, 2), round(found.p, 2)
+    >>> result = williams_test(0.4, 0.3, 0.1, 103)
+    >>> round(result.t, 2), round(result.p, 2)
     (0.83, 0.41)
     """
     nan = math.nan
@@ -308,60 +288,3 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
 
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
     return DependentCorrelations(r12 - r13, t, n - 3, 2 * float(student.sf(abs(t), n - 3)), n)
-
-
-def correlation_difference(
-    criterion: npt.ArrayLike,
-    one: npt.ArrayLike,
-    other: npt.ArrayLike,
-    rng: np.random.Generator,
-    *,
-    families: Sequence[str] | None = None,
-    replicates: int = 2000,
-    level: float = 0.95,
-) -> Coefficient:
-    """By how much a criterion correlates better with one measure than with another, by resampling respondents.
-
-    Each replicate draws the same respondents for both correlations; relatives are drawn together.
-
-    Parameters
-    ----------
-    criterion, one, other
-        (respondents,): respondents that lack one of the three are left out, with their family.
-
-    Returns
-    -------
-    Coefficient
-        r(criterion, one) - r(criterion, other). `insufficient` below 3 respondents, `degenerate` where a score does
-        not vary; no interval below 10 respondents or families.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.normal(size=40)
-    >>> good, poor = truth + 0.3 * rng.normal(size=40), truth + 3 * rng.normal(size=40)
-    >>> correlation_difference(truth, good, poor, rng).low > 0
-    True
-    """
-    columns = [np.asarray(v, dtype=np.float64) for v in (criterion, one, other)]
-    if len({v.shape for v in columns}) != 1 or columns[0].ndim != 1:
-        raise ValueError(f"three vectors of one length are needed, got {[v.shape for v in columns]}")
-    if families is not None and len(families) != len(columns[0]):
-        raise ValueError(f"one family label a respondent is needed, got {len(families)}")
-    known = np.asarray(np.isfinite(np.stack(columns)).all(axis=0))
-    x, y, z = (v[known] for v in columns)
-    kept = None if families is None else [f for f, k in zip(families, known.tolist(), strict=True) if k]
-    m = len(x)
-    if m < 3:
-        return Coefficient.absent("insufficient", f"correlations need 3 respondents, there are {m}", m)
-    if any(is_constant(v) for v in (x, y, z)):
-        return Coefficient.absent("degenerate", "all respondents have the same score in one of the three", m)
-
-    def difference(weights: Floats) -> Floats:
-        return weighted_correlation(weights, x, y) - weighted_correlation(weights, x, z)
-
-    value = float(difference(np.ones((1, m)))[0])
-    bounds, se = respondent_bootstrap(difference, m, rng, families=kept, replicates=replicates, level=level)
-    if bounds is None:
-        return Coefficient(value, n=m, level=level, method="too few respondents for an interval")
-    return Coefficient(value, bounds.low, bounds.high, m, level, bounds.method, se=se)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.criterion import Floats, score_pair
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.criterion import score_pair
 from hqm.psychometrics.judging import JudgeErrors, judge_errors
 from hqm.psychometrics.result import Coefficient
 
@@ -57,17 +58,14 @@ def ppi_scores(
         SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
         lambda = cov(H, A) / ((1 + h / N) var(A)), cut to 0..1
 
-    Parameters
-    ----------
-    automatic, human
-        (respondents, items): NaN where not scored, not labelled. Labelled items must be a random sample: if they were
-        picked by score or difficulty, no number of labels repairs it.
-    clusters
-        (items,): a label each, such as the picture; the variances are then those of cluster sums.
-    fewest
-        With fewer labels lambda is 0 and the score is the human mean (flag `FEW_LABELS`).
-    weight
-        A fixed lambda in place of the best one (1: plain prediction-powered inference).
+    Angelopoulos, A. N. et al. (2023). Science, 382, 669-674; Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023).
+    PPI++. arXiv 2311.01453.
+
+    - `automatic, human`: (respondents, items): NaN where not scored, not labelled. Labelled items must be a random
+      sample: if they were picked by score or difficulty, no number of labels repairs it.
+    - `clusters`: (items,): a label each, such as the picture; the variances are then those of cluster sums.
+    - `fewest`: With fewer labels lambda is 0 and the score is the human mean (flag `FEW_LABELS`).
+    - `weight`: A fixed lambda in place of the best one (1: plain prediction-powered inference).
 
     Returns
     -------
@@ -75,19 +73,14 @@ def ppi_scores(
         A respondent without 2 labels is `insufficient`, with its automatic score beside. Scores of binary labels may
         slightly leave 0..1 and are not cut.
 
-    Notes
-    -----
-    Angelopoulos, A. N. et al. (2023). Science, 382, 669-674; Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023).
-    PPI++. arXiv 2311.01453.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(1, 1000)) < 0.6).astype(float)
     >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1.0)
     >>> human[:, 100:] = np.nan
-    >>> found = ppi_scores(judge, human)
-    >>> round(found.automatic[0], 3), round(found.scores[0].value, 3)
+    >>> result = ppi_scores(judge, human)
+    >>> round(result.automatic[0], 3), round(result.scores[0].value, 3)
     (0.627, 0.598)
     """
     a, h = score_pair(automatic, human)
@@ -95,9 +88,9 @@ def ppi_scores(
     if label.shape != (a.shape[1],):
         raise ValueError(f"one cluster an item is needed, got {label.shape} for {a.shape[1]} items")
     rows = [_ppi(a[i], h[i], label, fewest, weight, level) for i in range(a.shape[0])]
-    scores, raw, people, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    scores, raw, labelled, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
-    return CorrectedScores(scores, raw, people, lambdas, labels, before, _ranks([s.value for s in scores]))
+    return CorrectedScores(scores, raw, labelled, lambdas, labels, before, _ranks([s.value for s in scores]))
 
 
 def _ranks(values: list[float]) -> tuple[int, ...]:
@@ -105,7 +98,7 @@ def _ranks(values: list[float]) -> tuple[int, ...]:
     return tuple(0 if math.isnan(v) else 1 + sum(w > v for w in values) for v in values)
 
 
-def _mean_variance(x: Floats, label: npt.NDArray[np.generic]) -> float:
+def _mean_variance(x: Array, label: npt.NDArray[np.generic]) -> float:
     """The variance of a mean of items in clusters."""
     _, member = np.unique(label, return_inverse=True)
     sums = np.bincount(member, weights=x - x.mean())
@@ -114,7 +107,7 @@ def _mean_variance(x: Floats, label: npt.NDArray[np.generic]) -> float:
 
 
 def _ppi(
-    a: Floats, h: Floats, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float
+    a: Array, h: Array, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float
 ) -> tuple[Coefficient, float, float, float, int]:
     scored = np.isfinite(a)
     with_both, rest = scored & np.isfinite(h), scored & ~np.isfinite(h)
@@ -134,8 +127,8 @@ def _ppi(
     if lam:
         variance += lam**2 * _mean_variance(a[rest], label[rest])
     if not math.isfinite(variance):
-        found = Coefficient(value, n=size, method="one cluster: no interval")
-        return found, raw, float(y.mean()), lam, size
+        corrected = Coefficient(value, n=size, method="one cluster: no interval")
+        return corrected, raw, float(y.mean()), lam, size
     from scipy.special import ndtri
 
     se = math.sqrt(variance)
@@ -157,12 +150,13 @@ def rogan_gladen(
 
     The interval adds a small number of cases to each share and shifts the centre (adjusted Wald).
 
-    Parameters
-    ----------
-    rate, n
-        The share of items that the judge labels 1, and of how many.
-    sensitivity, positives, specificity, negatives
-        The judge's shares of right labels, and among how many human 1 and 0.
+    Rogan, W. J. and Gladen, B. (1978). American Journal of Epidemiology, 107, 71-76; the interval: Lang, Z. and
+    Reiczigel, J. (2014). Preventive Veterinary Medicine, 113, 13-22, as applied to judges by Lee et al. (arXiv
+    2511.21140). Valid for several respondents only if the judge errs alike for all: `rogan_gladen_scores` checks it.
+
+    - `rate, n`: The share of items that the judge labels 1, and of how many.
+    - `sensitivity, positives, specificity, negatives`: The judge's shares of right labels, and among how many human 1
+      and 0.
 
     Returns
     -------
@@ -170,16 +164,10 @@ def rogan_gladen(
         Cut to 0..1 with the raw value kept. `insufficient` without positives or negatives or items, `not_applicable`
         where q0 + q1 - 1 <= .2: the judge is then too near to guessing and the correction explodes.
 
-    Notes
-    -----
-    Rogan, W. J. and Gladen, B. (1978). American Journal of Epidemiology, 107, 71-76; the interval: Lang, Z. and
-    Reiczigel, J. (2014). Preventive Veterinary Medicine, 113, 13-22, as applied to judges by Lee et al. (arXiv
-    2511.21140). Valid for several respondents only if the judge errs alike for all: `rogan_gladen_scores` checks it.
-
     Examples
     --------
-    >>> found = rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
-    >>> round(found.value, 3), round(found.low, 4), round(found.high, 4)
+    >>> result = rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
+    >>> round(result.value, 3), round(result.low, 4), round(result.high, 4)
     (0.8, 0.7316, 0.8869)
     """
     if min(n, positives, negatives) < 1:
@@ -216,12 +204,8 @@ def rogan_gladen_scores(
     Where the judge errs differently for different respondents, pooling makes scores worse than leaving them alone; then
     every score is refused and `ppi_scores` is the remedy.
 
-    Parameters
-    ----------
-    automatic, human
-        (respondents, items): binary labels; NaN where there is none.
-    errors
-        The result of `judge_errors` on the same labels, if it is there already.
+    - `automatic, human`: (respondents, items): binary labels; NaN where there is none.
+    - `errors`: The result of `judge_errors` on the same labels, if it is there already.
 
     Returns
     -------
@@ -234,22 +218,22 @@ def rogan_gladen_scores(
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
     >>> judge[0, :60] = 1 - judge[0, :60]
-    >>> [found.status for found in rogan_gladen_scores(judge, human)]
+    >>> [result.status for result in rogan_gladen_scores(judge, human)]
     ['not_applicable', 'not_applicable']
     """
     a, h = score_pair(automatic, human)
-    found = judge_errors(a, h, level=level) if errors is None else errors
+    judged = judge_errors(a, h, level=level) if errors is None else errors
     m = a.shape[0]
-    if found.status != "ok":
-        return tuple(Coefficient.absent(found.status, found.reason) for _ in range(m))
-    if found.homogeneous is not True:
+    if judged.status != "ok":
+        return tuple(Coefficient.absent(judged.status, judged.reason) for _ in range(m))
+    if judged.homogeneous is not True:
         reason = (
             "the judge's sensitivity and specificity could not be compared between respondents"
-            if found.homogeneous is None
+            if judged.homogeneous is None
             else "the judge errs differently for different respondents: a pooled correction would mislead, use PPI"
         )
         return tuple(Coefficient.absent("not_applicable", reason) for _ in range(m))
-    table = found.pooled
+    table = judged.pooled
     positives, negatives = table.both + table.human_only, table.automatic_only + table.neither
     scores = []
     for row in a:

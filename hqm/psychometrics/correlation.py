@@ -7,17 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Coefficient
 
 
-def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Two vectors without the respondents that lack either score.
-
-    Raises
-    ------
-    ValueError
-        They differ in length.
-    """
+def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+    """Two vectors without the respondents that lack either score."""
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"two vectors of one length are needed, got shapes {a.shape} and {b.shape}")
@@ -25,7 +20,7 @@ def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[npt.NDArray[np.float64],
     return a[both], b[both]
 
 
-def is_constant(x: npt.NDArray[np.float64]) -> bool:
+def is_constant(x: Array) -> bool:
     """Whether a vector does not vary beyond rounding."""
     return bool(np.ptp(x) <= 1e-12 * max(1.0, float(np.abs(x).max(initial=0.0))))
 
@@ -45,7 +40,7 @@ def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[flo
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
-def _without_number(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> Coefficient | None:
+def _without_number(a: Array, b: Array) -> Coefficient | None:
     if len(a) < 3:
         return Coefficient.absent("insufficient", f"a correlation needs 3 respondents, there are {len(a)}", len(a))
     if is_constant(a) or is_constant(b):
@@ -54,7 +49,7 @@ def _without_number(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> C
     return None
 
 
-def _product_moment(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
+def _product_moment(a: Array, b: Array) -> float:
     a, b = a - a.mean(), b - b.mean()
     # scaled first, so that squares of very small scores do not vanish
     a, b = a / np.abs(a).max(), b / np.abs(b).max()
@@ -88,25 +83,18 @@ def pearson(
         r = sum((x - mx)(y - my)) / sqrt(sum((x - mx)^2) sum((y - my)^2))
         interval: tanh(atanh(r) +- z / sqrt(n - 3))
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    level
-        Confidence level.
-    n_effective, n_eff
-        The number of independent respondents, where some are relatives; the interval uses it in place of n. (Two names
-        of one thing.)
+    Fisher, R. A. (1921). On the "probable error" of a coefficient of correlation. Metron, 1, 3-32. The interval
+    generalises over respondents (another sample of models), not over items.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `n_effective, n_eff`: The number of independent respondents, where some are relatives; the interval uses it in
+      place of n. (Two names of one thing.)
 
     Returns
     -------
     Coefficient
         `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 4.
-
-    Notes
-    -----
-    Fisher, R. A. (1921). On the "probable error" of a coefficient of correlation. Metron, 1, 3-32. The interval
-    generalises over respondents (another sample of models), not over items.
 
     Examples
     --------
@@ -136,29 +124,18 @@ def spearman(
         r_s = Pearson's r of the mid-ranks
         interval: tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3)))
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    level
-        Confidence level.
-    n_effective
-        The number of independent respondents, where some are relatives; the interval uses it in place of n.
+    Bonett, D. G. and Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and Spearman
+    correlations. Psychometrika, 65, 23-28. The interval generalises over respondents; it is rough when |r_s| > .95.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `n_effective`: The number of independent respondents, where some are relatives; the interval uses it in place of
+      n.
 
     Returns
     -------
     Coefficient
         `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 4.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Bonett, D. G. and Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and Spearman
-    correlations. Psychometrika, 65, 23-28. The interval generalises over respondents; it is rough when |r_s| > .95.
 
     Examples
     --------
@@ -191,29 +168,18 @@ def kendall_tau_b(
         tau_b = (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y))
         interval: tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    level
-        Confidence level.
-    n_effective
-        The number of independent respondents, where some are relatives; the interval uses it in place of n.
+    Fieller, E. C., Hartley, H. O. and Pearson, E. S. (1957). Tests for rank correlation coefficients I. Biometrika, 44,
+    470-481. The constant holds for |tau| < .8; closer to 1 the interval is rough.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `n_effective`: The number of independent respondents, where some are relatives; the interval uses it in place of
+      n.
 
     Returns
     -------
     Coefficient
         `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 5.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Fieller, E. C., Hartley, H. O. and Pearson, E. S. (1957). Tests for rank correlation coefficients I. Biometrika, 44,
-    470-481. The constant holds for |tau| < .8; closer to 1 the interval is rough.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Coefficient, Status
 
 State = Literal["measurable", "labelled, not measurable", "claimed, no evidence", "absent"]
@@ -21,21 +22,16 @@ State = Literal["measurable", "labelled, not measurable", "claimed, no evidence"
 class TypeCoverage:
     """One type of the taxonomy.
 
-    Parameters
-    ----------
-    items, images, wordings
-        Items labelled with it, distinct pictures and distinct questions (letter case, spaces and punctuation apart).
-    share
-        Share of all labels.
-    sem, sem_method
-        Standard error of a respondent's score on this type, over other items of the kind; how it was computed.
-    missing_items
-        How many more items the type needs to be measurable.
-    state
-        `measurable`; `labelled, not measurable` (too few items); `claimed, no evidence` (named by the benchmark, on no
-        item); `absent`.
-    label_accuracy
-        Share of the audited labels that a human confirmed, with Wilson's interval; None when none was audited.
+    - `items, images, wordings`: Items labelled with it, distinct pictures and distinct questions (letter case, spaces
+      and punctuation apart).
+    - `share`: Share of all labels.
+    - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of the kind; how it was
+      computed.
+    - `missing_items`: How many more items the type needs to be measurable.
+    - `state`: `measurable`; `labelled, not measurable` (too few items); `claimed, no evidence` (named by the
+      benchmark, on no item); `absent`.
+    - `label_accuracy`: Share of the audited labels that a human confirmed, with Wilson's interval; None when none was
+      audited.
     """
 
     name: str
@@ -54,18 +50,12 @@ class TypeCoverage:
 class Coverage:
     """The types of a benchmark against a taxonomy.
 
-    Parameters
-    ----------
-    index
-        Share of the taxonomy's types that are measurable.
-    evenness, effective, simpson, min_share
-        Entropy over ln of the number of types, exp(entropy), 1 - sum of squared shares, the smallest share.
-    duplicates
-        Items beyond the first with the same picture and question.
-    outside
-        Labels that the taxonomy does not have, with their counts.
-    unlabelled
-        Items without a label.
+    - `index`: Share of the taxonomy's types that are measurable.
+    - `evenness, effective, simpson, min_share`: Entropy over ln of the number of types, exp(entropy), 1 - sum of
+      squared shares, the smallest share.
+    - `duplicates`: Items beyond the first with the same picture and question.
+    - `outside`: Labels that the taxonomy does not have, with their counts.
+    - `unlabelled`: Items without a label.
     """
 
     types: tuple[TypeCoverage, ...]
@@ -88,12 +78,8 @@ def items_for_error(sem: float, rate: float = 0.5) -> int:
 
         n = p (1 - p) / sem^2
 
-    Parameters
-    ----------
-    sem
-        Standard error, on the scale of the score.
-    rate
-        Expected score; .5 is the worst case.
+    - `sem`: Standard error, on the scale of the score.
+    - `rate`: Expected score; .5 is the worst case.
 
     Examples
     --------
@@ -125,25 +111,16 @@ def type_coverage(
 
         index = #(types with n >= n_min) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
 
-    Parameters
-    ----------
-    labels
-        (items,): a type, several types, or None.
-    taxonomy
-        The types asked for, distinct.
-    images, questions
-        (items,): what each item shows and asks. Items of one picture count as one cluster in the standard error.
-    claimed
-        Types the benchmark says it covers.
-    scores
-        (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents, root mean
-        square over them; else it is that of a rate of .5 with independent items.
-    audited
-        Type -> (labels confirmed, labels checked by a human).
-    sem
-        The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
-    level
-        Confidence level of the label accuracy.
+    - `labels`: (items,): a type, several types, or None.
+    - `taxonomy`: The types asked for, distinct.
+    - `images, questions`: (items,): what each item shows and asks. Items of one picture count as one cluster in the
+      standard error.
+    - `claimed`: Types the benchmark says it covers.
+    - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents,
+      root mean square over them; else it is that of a rate of .5 with independent items.
+    - `audited`: Type -> (labels confirmed, labels checked by a human).
+    - `sem`: The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
+    - `level`: Confidence level of the label accuracy.
 
     Returns
     -------
@@ -153,10 +130,10 @@ def type_coverage(
 
     Examples
     --------
-    >>> found = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
-    >>> [kind.state for kind in found.types]
+    >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
+    >>> [kind.state for kind in result.types]
     ['measurable', 'labelled, not measurable', 'claimed, no evidence']
-    >>> round(found.index.value, 3), round(found.types[1].sem, 2), found.types[1].missing_items
+    >>> round(result.index.value, 3), round(result.types[1].sem, 2), result.types[1].missing_items
     (0.333, 0.14, 266)
     """
     count, names = len(labels), list(taxonomy)
@@ -171,10 +148,10 @@ def type_coverage(
     least = items_for_error(sem) if n_min is None else n_min
     of_item = [_set(label) for label in labels]
     asked = [normal(question) for question in questions] if questions is not None else None
-    total = sum(len(found) for found in of_item)
+    total = sum(len(types) for types in of_item)
     rows = []
     for name in names:
-        members = [i for i, found in enumerate(of_item) if name in found]
+        members = [i for i, types in enumerate(of_item) if name in types]
         n = len(members)
         state: State = "measurable" if n >= least and n else "labelled, not measurable"
         if n == 0:
@@ -194,11 +171,11 @@ def type_coverage(
                 _accuracy(*audited[name], level) if audited and name in audited else None,
             )
         )
-    known = Counter(label for found in of_item for label in found if label not in names)
+    known = Counter(label for types in of_item for label in types if label not in names)
     pairs = Counter(zip(images, asked, strict=True)) if images is not None and asked is not None else Counter()
     index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count, method=f"n >= {least}")
     indices = _indices(rows, count)
-    unlabelled = sum(not found for found in of_item)
+    unlabelled = sum(not types for types in of_item)
     duplicates = sum(k - 1 for k in pairs.values())
     outside = tuple(sorted(known.items()))
     if indices[0].status == "insufficient":
@@ -226,9 +203,7 @@ def _set(label: str | Collection[str] | None) -> frozenset[str]:
     return frozenset([label]) if isinstance(label, str) else frozenset(label)
 
 
-def _error(
-    x: npt.NDArray[np.float64] | None, members: list[int], images: Sequence[Hashable] | None
-) -> tuple[float, str]:
+def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> tuple[float, str]:
     if not members:
         return math.nan, "no items"
     worst = (math.sqrt(0.25 / len(members)), "rate .5, independent items")

@@ -4,96 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant, pearson
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.correlation import is_constant, pearson, spearman
 from hqm.psychometrics.families import Influence, leave_one_out
 from hqm.psychometrics.resampling import respondent_bootstrap
 from hqm.psychometrics.result import Coefficient
 
-Floats = npt.NDArray[np.float64]
 
-
-def score_pair(automatic: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Both sets of item scores, (respondents, items), NaN where there is none.
-
-    Raises
-    ------
-    ValueError
-        They differ in shape or are no tables.
-    """
+def score_pair(automatic: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Array, Array]:
+    """Both sets of item scores, (respondents, items), NaN where there is none."""
     a, h = np.asarray(automatic, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if a.shape != h.shape or a.ndim != 2:
         raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {h.shape}")
     return a, h
 
 
-def spearman_interval(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_eff: float | None = None
-) -> Coefficient:
-    """Spearman's rank correlation with Bonett and Wright's interval.
-
-        r of mid-ranks,   interval: tanh(atanh(r) +- z sqrt((1 + r^2 / 2) / (n - 3)))
-
-    Parameters
-    ----------
-    x, y
-        (respondents,): pairs with a missing score are left out.
-    n_eff
-        The number of independent respondents; the interval uses it in place of n.
-
-    Notes
-    -----
-    Bonett, D. G. and Wright, T. A. (2000). Psychometrika, 65, 23-28.
-
-    Examples
-    --------
-    >>> found = spearman_interval([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
-    >>> round(found.value, 4), round(found.low, 4), round(found.high, 4)
-    (0.8286, -0.1272, 0.9865)
-    """
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    plain = pearson(x, y)
-    if plain.status != "ok":
-        return plain
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    both = np.isfinite(a) & np.isfinite(b)
-    found = pearson(rankdata(a[both]), rankdata(b[both]))
-    size = found.n if n_eff is None else min(float(found.n), n_eff)
-    low = high = math.nan
-    if size > 3:
-        r = min(1 - 1e-16, max(-1 + 1e-16, found.value))
-        half = float(ndtri(0.5 + level / 2)) * math.sqrt((1 + r * r / 2) / (size - 3))
-        low, high = math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
-    method = "Bonett-Wright" if n_eff is None else f"Bonett-Wright, n_eff {size:.4g}"
-    return replace(found, low=low, high=high, level=level, method=method)
-
-
 @dataclass(frozen=True, slots=True)
 class CriterionValidity:
     """How the automatic scores of respondents agree with human ones.
 
-    Parameters
-    ----------
-    full, full_rank
-        Pearson and Spearman between the automatic score over all items and the human score over the labelled items.
-    same, same_rank
-        The same with both scores over the labelled items.
-    disattenuated
-        What `full` would be without the sampling error of the items, beside its `raw` value where it was cut at 1.
-    ceiling
-        The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
-    reliability_automatic, reliability_human
-        Generalizability over items of both scores.
-    influence
-        `full` without each respondent in turn.
-    residual_human, true_human
-        Variance of a human item score within, and of human scores between respondents; `labels_needed` uses them.
+    - `full, full_rank`: Pearson and Spearman between the automatic score over all items and the human score over the
+      labelled items.
+    - `same, same_rank`: The same with both scores over the labelled items.
+    - `disattenuated`: What `full` would be without the sampling error of the items, beside its `raw` value where it
+      was cut at 1.
+    - `ceiling`: The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
+    - `reliability_automatic, reliability_human`: Generalizability over items of both scores.
+    - `influence`: `full` without each respondent in turn.
+    - `residual_human, true_human`: Variance of a human item score within, and of human scores between respondents;
+      `labels_needed` uses them.
     """
 
     full: Coefficient
@@ -133,17 +77,15 @@ def criterion_validity(
 
     with MS the residual mean square of respondent x item and c_AH the residual mean product on labelled items.
 
-    Parameters
-    ----------
-    automatic
-        (respondents, items): NaN items are left out for all.
-    human
-        The same shape: NaN where no person judged. Labelled items must be a random sample of the items; those labelled
-        for every respondent are used.
-    rng
-        With a generator: the interval of the disattenuated value by resampling respondents, or families of them.
-    n_eff
-        The number of independent respondents, for the intervals of the raw correlations.
+    Spearman, C. (1904). American Journal of Psychology, 15, 72-101; correlated errors: Zimmerman, D. W. and Williams,
+    R. H. (1977). British Journal of Mathematical and Statistical Psychology, 30, 135-147. Always read beside the raw
+    value (Standards for Educational and Psychological Testing 2014, standard 1.21).
+
+    - `automatic`: (respondents, items): NaN items are left out for all.
+    - `human`: The same shape: NaN where no person judged. Labelled items must be a random sample of the items; those
+      labelled for every respondent are used.
+    - `rng`: With a generator: the interval of the disattenuated value by resampling respondents, or families of them.
+    - `n_eff`: The number of independent respondents, for the intervals of the raw correlations.
 
     Returns
     -------
@@ -152,20 +94,14 @@ def criterion_validity(
         or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
         `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
 
-    Notes
-    -----
-    Spearman, C. (1904). American Journal of Psychology, 15, 72-101; correlated errors: Zimmerman, D. W. and Williams,
-    R. H. (1977). British Journal of Mathematical and Statistical Psychology, 30, 135-147. Always read beside the raw
-    value (Standards for Educational and Psychological Testing 2014, standard 1.21).
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
     >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1 - human)
     >>> human[:, 60:] = np.nan
-    >>> found = criterion_validity(judge, human)
-    >>> found.full.value < found.disattenuated.value, found.n_labelled
+    >>> result = criterion_validity(judge, human)
+    >>> result.full.value < result.disattenuated.value, result.n_labelled
     (True, 60)
     """
     a, h = score_pair(automatic, human)
@@ -192,17 +128,17 @@ def criterion_validity(
     every = np.ones((1, m))
     s_a, s_h, v_a, v_h = (float(v[0]) for v in moments.variances(every))
     rel_a, rel_h = (1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, v_a), (s_h, v_h)))
-    found = _disattenuated(moments, full, m, rng, families, replicates, level)
-    flags = tuple(influence.flags) + found.flags
+    corrected = _disattenuated(moments, full, m, rng, families, replicates, level)
+    flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
     ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
     return CriterionValidity(
         full,
         pearson(part.mean(axis=1), y, level=level, n_eff=n_eff),
-        spearman_interval(x, y, level=level, n_eff=n_eff),
-        spearman_interval(part.mean(axis=1), y, level=level, n_eff=n_eff),
-        found,
+        spearman(x, y, level=level, n_effective=n_eff),
+        spearman(part.mean(axis=1), y, level=level, n_effective=n_eff),
+        corrected,
         ceiling,
         rel_a,
         rel_h,
@@ -216,7 +152,7 @@ def criterion_validity(
     )
 
 
-def _plain(x: Floats, y: Floats) -> float:
+def _plain(x: Array, y: Array) -> float:
     return math.nan if is_constant(x) or is_constant(y) else float(np.corrcoef(x, y)[0, 1])
 
 
@@ -227,22 +163,22 @@ class _Moments:
     where K holds the inner products of the respondents.
     """
 
-    def __init__(self, a: Floats, judged: Floats, part: Floats) -> None:
+    def __init__(self, a: Array, judged: Array, part: Array) -> None:
         self.x, self.y = a.mean(axis=1), judged.mean(axis=1)
         self.n, self.size = a.shape[1], judged.shape[1]
         a, judged, part = (v - v.mean(axis=1, keepdims=True) for v in (a, judged, part))
         self.inner_a, self.inner_h, self.inner_ah = a @ a.T, judged @ judged.T, part @ judged.T
 
-    def _residual(self, weights: Floats, inner: Floats, items: int) -> Floats:
+    def _residual(self, weights: Array, inner: Array, items: int) -> Array:
         total = weights.sum(axis=1)
         square = weights @ np.diag(inner) - np.einsum("bi,ij,bj->b", weights, inner, weights) / total
         return np.asarray(square / ((total - 1) * (items - 1)))
 
-    def _covariance(self, weights: Floats, x: Floats, y: Floats) -> Floats:
+    def _covariance(self, weights: Array, x: Array, y: Array) -> Array:
         total = weights.sum(axis=1)
         return np.asarray((weights @ (x * y) - (weights @ x) * (weights @ y) / total) / (total - 1))
 
-    def variances(self, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def variances(self, weights: Array) -> tuple[Array, Array, Array, Array]:
         """Between respondents for the automatic and the human scores, then the error variance of each."""
         x, y = self.x - self.x.mean(), self.y - self.y.mean()
         return (
@@ -252,7 +188,7 @@ class _Moments:
             self._residual(weights, self.inner_h, self.size) / self.size,
         )
 
-    def disattenuated(self, weights: Floats) -> Floats:
+    def disattenuated(self, weights: Array) -> Array:
         """The corrected correlation; NaN where a true variance is not positive."""
         s_a, s_h, v_a, v_h = self.variances(weights)
         x, y = self.x - self.x.mean(), self.y - self.y.mean()
@@ -279,7 +215,7 @@ def _disattenuated(
     bounds, se = None, math.nan
     if rng is not None:
 
-        def capped(weights: Floats) -> Floats:
+        def capped(weights: Array) -> Array:
             return np.clip(moments.disattenuated(weights), -1.0, 1.0)
 
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -304,12 +240,8 @@ def labels_needed(target: float, residual: float, true: float) -> float:
 
         h = t / (1 - t) residual / true
 
-    Parameters
-    ----------
-    target
-        Reliability between 0 and 1.
-    residual, true
-        Variance of a human item score within respondents, and of true human scores between them.
+    - `target`: Reliability between 0 and 1.
+    - `residual, true`: Variance of a human item score within respondents, and of true human scores between them.
 
     Returns
     -------

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.psychometrics.folds import Labelled, Numbers, accuracy, by_level, deal, gain_over, majority, numbers
+from hqm.psychometrics.arrays import Numbers
+from hqm.psychometrics.folds import Labelled, accuracy, by_level, deal, gain_over, majority, numbers
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -19,17 +20,11 @@ from hqm.psychometrics.result import Coefficient, Status
 class Cue:
     """One surface feature.
 
-    Parameters
-    ----------
-    accuracy, baseline
-        Cross-validated accuracy of the commonest label at each level of the cue within each type, and accuracy of the type's
-        commonest label alone.
-    gain, p, q
-        Their difference, its one-sided p-value, and that after Benjamini and Hochberg over the cues.
-    levels
-        How many values the cue takes.
-    leak
-        q is below alpha.
+    - `accuracy, baseline`: Cross-validated accuracy of the commonest label at each level of the cue within each type,
+      and accuracy of the type's commonest label alone.
+    - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg over the cues.
+    - `levels`: How many values the cue takes.
+    - `leak`: q is below alpha.
     """
 
     name: str
@@ -62,14 +57,9 @@ class Giveaway:
 class Leakage:
     """What gives the labels away.
 
-    Parameters
-    ----------
-    cues
-        All that could be tried, the strongest gain first.
-    giveaways
-        Phrases with at least 20 items of which .95 have one label, where the type's labels do differ.
-    constant_types
-        Types whose items all have one label, with the label: (type, label).
+    - `cues`: All that could be tried, the strongest gain first.
+    - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's labels do differ.
+    - `constant_types`: Types whose items all have one label, with the label: (type, label).
     """
 
     cues: tuple[Cue, ...]
@@ -110,20 +100,12 @@ def leakage_cues(
     last digit. Surface: first word, first two and three words, last word, articles, punctuation, number of words, length,
     digits and number words, negation, capital letter, spare spaces.
 
-    Parameters
-    ----------
-    labels
-        (items,) in the order of the file.
-    rng
-        Deals the clusters into folds.
-    questions, ids
-        (items,): texts; numbers, or names with a number in them.
-    clusters
-        (items,): items of one picture stay in one fold; by default every item stands alone.
-    types
-        (items,)
-    folds, alpha, level
-        Of the cross-validation, of the false discovery rate, of the intervals.
+    - `labels`: (items,) in the order of the file.
+    - `rng`: Deals the clusters into folds.
+    - `questions, ids`: (items,): texts; numbers, or names with a number in them.
+    - `clusters`: (items,): items of one picture stay in one fold; by default every item stands alone.
+    - `types`: (items,)
+    - `folds, alpha, level`: Of the cross-validation, of the false discovery rate, of the intervals.
 
     Returns
     -------
@@ -161,18 +143,18 @@ def leakage_cues(
     if len(constant) == len(items.kinds):
         return without("not_informative", "every type has one label only: the type alone gives it")
     baseline = majority(items)
-    found = []
+    tried = []
     for name, levels in _levels(labels, questions, ids, items).items():
         number, distinct = numbers(levels)
         if len(distinct) < 2:
             continue
         hits = by_level(items, number)
         gain, p = gain_over(hits, baseline, items.cluster, level)
-        found.append((name, accuracy(hits, items.cluster, level), gain, p, len(distinct)))
-    q = benjamini_hochberg([p for *_, p, _ in found])
+        tried.append((name, accuracy(hits, items.cluster, level), gain, p, len(distinct)))
+    q = benjamini_hochberg([p for *_, p, _ in tried])
     cues = [
         Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, bool(adjusted < alpha))
-        for (name, share, gain, p, distinct), adjusted in zip(found, q, strict=True)
+        for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
     ]
     cues.sort(key=lambda cue: -cue.gain.value)
     phrases = _giveaways(questions, items, table, alpha) if questions is not None else ()
@@ -257,9 +239,9 @@ def _giveaways(
         min(1.0, 2 * float(binom.sf(k - 1, n, table[kind, label] / table[kind].sum())))
         for kind, _, (label, k), n in tried
     ]
-    found = [
+    phrases = [
         Giveaway(phrase, items.labels[label], items.kinds[kind], n, k / n, float(q))
         for (kind, phrase, (label, k), n), q in zip(tried, benjamini_hochberg(p), strict=True)
         if q < alpha and k / n >= purity and not math.isnan(q)
     ]
-    return tuple(sorted(found, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
+    return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))

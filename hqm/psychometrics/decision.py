@@ -45,38 +45,31 @@ def d_study(
         E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
         Phi(cut) = (U + D) / (U + D + absolute),   D = (mean - cut)^2 - var(mean)
 
-    Parameters
-    ----------
-    study
-        Components, the object of measurement being the first facet.
-    sizes
-        Facet -> number of levels in the design; a facet not named keeps the number it had.
-    fixed
-        Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is kept.
-    cut
-        The score that decides.
+    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5; Phi(cut): Brennan and Kane (1977), Journal of
+    Educational Measurement, 14, 277-289.
 
-    Returns
-    -------
-    DStudy
-        `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
+    - `study`: Components, the object of measurement being the first facet.
+    - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
+    - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is
+      kept.
+    - `cut`: The score that decides.
 
     Raises
     ------
     ValueError
         A facet is unknown, is the object of measurement, is fixed at another size, or has a size below 1.
 
-    Notes
-    -----
-    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5; Phi(cut): Brennan and Kane (1977), Journal of
-    Educational Measurement, 14, 277-289.
+    Returns
+    -------
+    DStudy
+        `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
 
     Examples
     --------
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
-    >>> found = d_study(study, {"item": 10})
-    >>> round(found.g, 4), round(found.phi, 4)
+    >>> result = d_study(study, {"item": 10})
+    >>> round(result.g, 4), round(result.phi, 4)
     (0.9763, 0.8963)
     """
     target, *others = study.facets
@@ -152,18 +145,11 @@ def cheapest_designs(
 
     Every combination of the grid is tried. Of designs of equal cost the more reliable one is taken.
 
-    Parameters
-    ----------
-    study
-        Components from a pilot.
-    grid
-        Facet -> numbers of levels to try.
-    cost
-        Design (facet -> number) -> cost, for example `lambda d: d["item"] * d["run"] * 0.002`.
-    targets
-        Values of the coefficient to reach.
-    coefficient
-        `phi` or `g`.
+    - `study`: Components from a pilot.
+    - `grid`: Facet -> numbers of levels to try.
+    - `cost`: Design (facet -> number) -> cost, for example `lambda d: d["item"] * d["run"] * 0.002`.
+    - `targets`: Values of the coefficient to reach.
+    - `coefficient`: `phi` or `g`.
 
     Returns
     -------
@@ -185,9 +171,9 @@ def cheapest_designs(
     tried = []
     for levels in product(*grid.values()):
         sizes = dict(zip(grid, levels, strict=True))
-        found = d_study(study, sizes, fixed=fixed)
-        if found.status == "ok":
-            tried.append((cost(dict(found.sizes)), -(found.phi if coefficient == "phi" else found.g), found))
+        plan = d_study(study, sizes, fixed=fixed)
+        if plan.status == "ok":
+            tried.append((cost(dict(plan.sizes)), -(plan.phi if coefficient == "phi" else plan.g), plan))
     tried.sort(key=lambda row: row[:2])
     best = max((-row[1] for row in tried), default=math.nan)
     plans = []
@@ -206,15 +192,15 @@ def items_for_reliability(study: GStudy, target: float, *, facet: str = "item", 
 
         E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
 
-    Returns
-    -------
-    float
-        Infinite where the respondents do not differ; NaN where the study has no components (see its `reason`).
-
     Raises
     ------
     ValueError
         The study has other facets: use `cheapest_designs`.
+
+    Returns
+    -------
+    float
+        Infinite where the respondents do not differ; NaN where the study has no components (see its `reason`).
 
     Examples
     --------

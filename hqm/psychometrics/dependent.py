@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Status
 
-Floats = npt.NDArray[np.float64]
 Statistic = Literal["pearson", "icc_a1", "rho_g"]
 _EDGE = 1 - 1e-12
 
@@ -41,21 +41,16 @@ class ReliabilityDifference:
 
 def weighted_reliability(
     weights: npt.ArrayLike, scores: npt.ArrayLike, statistic: Statistic = "pearson", noise: npt.ArrayLike | None = None
-) -> Floats:
+) -> Array:
     """A reliability for many resamples of the respondents at once.
 
         pearson   the correlation of the first two administrations
         icc_a1    (MSR - MSE) / (MSR + (k - 1) MSE + k (MSC - MSE) / n), all k administrations
         rho_g     1 - mean noise / mean over administrations of the variance of the scores
 
-    Parameters
-    ----------
-    weights
-        (replicates, respondents): how often each respondent is drawn.
-    scores
-        (administrations, respondents).
-    noise
-        (respondents,): for `rho_g`, the variance of one run's score over seeds.
+    - `weights`: (replicates, respondents): how often each respondent is drawn.
+    - `scores`: (administrations, respondents).
+    - `noise`: (respondents,): for `rho_g`, the variance of one run's score over seeds.
 
     Returns
     -------
@@ -79,26 +74,26 @@ def weighted_reliability(
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "pearson":
             cross = w @ (x[0] * x[1]) - n * mean[:, 0] * mean[:, 1]
-            found = cross / np.sqrt(spread[:, 0] * spread[:, 1])
+            reliability = cross / np.sqrt(spread[:, 0] * spread[:, 1])
         elif statistic == "icc_a1":
             row, grand = x.mean(axis=0), mean.mean(axis=1)
             between = k * (w @ row**2 - n * grand**2)
             columns = n * ((mean - grand[:, None]) ** 2).sum(axis=1)
             rest = square.sum(axis=1) - k * n * grand**2 - between - columns
             msr, msc, mse = between / (n - 1), columns / (k - 1), rest / ((n - 1) * (k - 1))
-            found = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
+            reliability = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
         else:
             if noise is None:
                 raise ValueError("rho_g needs the noise of the scores")
             v = np.asarray(noise, dtype=np.float64)
-            found = 1 - (w @ v / n) / (spread.mean(axis=1) / (n - 1))
+            reliability = 1 - (w @ v / n) / (spread.mean(axis=1) / (n - 1))
     # what is left of a perfect repetition after subtraction is rounding
-    found = np.where(np.abs(found) > _EDGE, np.sign(found), found)
-    return np.asarray(np.where(flat, np.nan, found), dtype=np.float64)
+    reliability = np.where(np.abs(reliability) > _EDGE, np.sign(reliability), reliability)
+    return np.asarray(np.where(flat, np.nan, reliability), dtype=np.float64)
 
 
 def reliability_difference(
-    one: npt.ArrayLike,
+    measure: npt.ArrayLike,
     other: npt.ArrayLike,
     rng: np.random.Generator,
     *,
@@ -118,20 +113,17 @@ def reliability_difference(
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
         SE(T) over replicates; the interval of rho_one - rho_other is that of T, taken back around the mean of both
 
-    Parameters
-    ----------
-    one, other
-        (administrations, respondents): each measure's scores; respondents that lack one are left out.
-    statistic, noise
-        As in `weighted_reliability`; the noise of each measure.
-    factors
-        Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so that a long test and a short
-        one compare as if equally long.
-    families
-        (respondents,): relatives are drawn together. With fewer than 10 families respondents are drawn and the error
-        is widened by sqrt(n / n_effective).
-    n_effective
-        The number of independent respondents, for that case.
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. On the scale of Fisher's z the test held
+    its size from 12 respondents on in simulation (rejections of 4 to 6% at the 5% level); the middle replicates alone
+    rejected 6 to 8%. The test generalises over respondents, not over items.
+
+    - `measure, other`: (administrations, respondents): each measure's scores; respondents that lack one are left out.
+    - `statistic, noise`: As in `weighted_reliability`; the noise of each measure.
+    - `factors`: Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so that a long test and
+      a short one compare as if equally long.
+    - `families`: (respondents,): relatives are drawn together. With fewer than 10 families respondents are drawn and
+      the error is widened by sqrt(n / n_effective).
+    - `n_effective`: The number of independent respondents, for that case.
 
     Returns
     -------
@@ -139,22 +131,16 @@ def reliability_difference(
         `insufficient` below 3 respondents; without interval and test below 10. `degenerate` where scores do not vary
         or a reliability is 1 by construction.
 
-    Notes
-    -----
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. On the scale of Fisher's z the test held
-    its size from 12 respondents on in simulation (rejections of 4 to 6% at the 5% level); the middle replicates alone
-    rejected 6 to 8%. The test generalises over respondents, not over items.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=40)
     >>> good, poor = trait + 0.2 * rng.normal(size=(2, 40)), trait + rng.normal(size=(2, 40))
-    >>> found = reliability_difference(good, poor, rng)
-    >>> found.difference > 0.2, found.p < 0.01
+    >>> result = reliability_difference(good, poor, rng)
+    >>> result.difference > 0.2, result.p < 0.01
     (True, True)
     """
-    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    a, b = np.asarray(measure, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
         raise ValueError(f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and {b.shape}")
     va, vb = (None, None) if noise is None else (np.asarray(v, dtype=np.float64) for v in noise)
@@ -172,9 +158,9 @@ def reliability_difference(
         reason = "all respondents have the same score in an administration"
         return ReliabilityDifference(nan, nan, nan, n=n, level=level, status="degenerate", reason=reason)
 
-    def both(weights: Floats) -> tuple[Floats, Floats]:
-        found = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
-        first, second = (_longer(r, f) for r, f in zip(found, factors, strict=True))
+    def both(weights: Array) -> tuple[Array, Array]:
+        pair = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
+        first, second = (_longer(r, f) for r, f in zip(pair, factors, strict=True))
         return first, second
 
     x, y = (float(v[0]) for v in both(np.ones((1, n))))
@@ -185,7 +171,7 @@ def reliability_difference(
     return _resampled(both, x, y, n, kept, n_effective, rng, replicates, level)
 
 
-def _longer(reliability: Floats, factor: float) -> Floats:
+def _longer(reliability: Array, factor: float) -> Array:
     """Spearman-Brown for an array; NaN where it has no value."""
     if factor == 1:
         return reliability
@@ -194,7 +180,7 @@ def _longer(reliability: Floats, factor: float) -> Floats:
 
 
 def _resampled(
-    both: Callable[[Floats], tuple[Floats, Floats]],
+    both: Callable[[Array], tuple[Array, Array]],
     x: float,
     y: float,
     n: int,

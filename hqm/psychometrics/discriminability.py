@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Flags
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.result import Status
 
-Floats = npt.NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 
 
@@ -39,7 +39,7 @@ class PairwiseDifferences:
     status: Status = "ok"
     reason: str = ""
 
-    def distinct(self, *, adjust: bool = True) -> npt.NDArray[np.bool_]:
+    def distinct(self, *, adjust: bool = True) -> Flags:
         """Which pairs differ at the level, as a symmetric matrix."""
         m = len(self.scores)
         p = np.array(self.adjusted if adjust else self.p, dtype=np.float64).reshape(m, m)
@@ -120,30 +120,24 @@ def paired_differences(
     with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the standard error is 0
     and the exact sign test over clusters is used.
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); items that a respondent lacks are left out for all, so that all pairs see the same items.
-    clusters
-        (items,): a label each, such as the picture.
-    adjust
-        `holm` bounds the chance of any false difference, `bh` the share of false ones.
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. Liang, K.-Y. and Zeger, S. L. (1986). Biometrika,
+    73, 13-22. The tests generalise over items, for these respondents.
+
+    - `scores`: (respondents, items); items that a respondent lacks are left out for all, so that all pairs see the
+      same items.
+    - `clusters`: (items,): a label each, such as the picture.
+    - `adjust`: `holm` bounds the chance of any false difference, `bh` the share of false ones.
 
     Returns
     -------
     PairwiseDifferences
         `insufficient` with fewer than 2 respondents or 2 clusters.
 
-    Notes
-    -----
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. Liang, K.-Y. and Zeger, S. L. (1986). Biometrika,
-    73, 13-22. The tests generalise over items, for these respondents.
-
     Examples
     --------
     >>> right = [[1, 1, 1, 1, 1, 1, 0, 1], [1, 1, 1, 1, 1, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0]]
-    >>> found = paired_differences(right)
-    >>> found.tied_sets, found.rank_intervals
+    >>> result = paired_differences(right)
+    >>> result.tied_sets, result.rank_intervals
     (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -189,10 +183,7 @@ def independent_differences(
 
         SE^2 = SE_a^2 + SE_b^2, standard normal
 
-    Parameters
-    ----------
-    scores, errors
-        (respondents,): scores and their standard errors, such as sqrt(p (1 - p) / n).
+    - `scores, errors`: (respondents,): scores and their standard errors, such as sqrt(p (1 - p) / n).
 
     Returns
     -------
@@ -201,8 +192,8 @@ def independent_differences(
 
     Examples
     --------
-    >>> found = independent_differences([0.80, 0.70, 0.69], [0.02, 0.02, 0.02])
-    >>> found.separable_pairs(), found.separable_neighbours()
+    >>> result = independent_differences([0.80, 0.70, 0.69], [0.02, 0.02, 0.02])
+    >>> result.separable_pairs(), result.separable_neighbours()
     ((2, 3), (1, 2))
     """
     s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
@@ -216,9 +207,9 @@ def independent_differences(
 
 
 def _tested(
-    mean: Floats,
-    difference: Floats,
-    se: Floats,
+    mean: Array,
+    difference: Array,
+    se: Array,
     df: int | None,
     exact: float,
     adjust: Literal["holm", "bh"],
@@ -249,12 +240,9 @@ def minimum_detectable_difference(se: float, *, power: float = 0.8, level: float
 
         (z_{1 - alpha/2} + z_power) SE,   2.8016 SE at 80% power and the 5% level
 
-    Parameters
-    ----------
-    se
-        The standard error of the difference of two respondents' scores, on the same items.
-    power, level
-        The chance of finding a true difference of that size, and the confidence level of the comparison.
+    - `se`: The standard error of the difference of two respondents' scores, on the same items.
+    - `power, level`: The chance of finding a true difference of that size, and the confidence level of the
+      comparison.
 
     Returns
     -------
@@ -284,26 +272,18 @@ def items_for_gap(
 
         n = (z_{1 - alpha/2} + z_power)^2 (omega2 + s2_A / K_A + s2_B / K_B) / gap^2
 
-    Parameters
-    ----------
-    gap
-        The true difference to be found.
-    between
-        omega2: variance over items of the difference of the two expected item scores.
-    within
-        s2_A, s2_B: mean variance over runs of an item score of each respondent (0: asked once without chance, or put
-        into `between`).
-    runs
-        K_A, K_B: how often each is asked.
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
+
+    - `gap`: The true difference to be found.
+    - `between`: omega2: variance over items of the difference of the two expected item scores.
+    - `within`: s2_A, s2_B: mean variance over runs of an item score of each respondent (0: asked once without chance,
+      or put into `between`).
+    - `runs`: K_A, K_B: how often each is asked.
 
     Returns
     -------
     float
         Not rounded; infinite for a gap of 0.
-
-    Notes
-    -----
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
 
     Examples
     --------

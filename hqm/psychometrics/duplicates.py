@@ -9,21 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hqm.psychometrics.arrays import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
     """Groups of items that ask, or measure, the same.
 
-    Parameters
-    ----------
-    by_key
-        Items with equal keys (the same picture and question).
-    by_response
-        Items that every respondent answers alike and whose agreement chance does not explain.
-    contradictory
-        Groups of equal keys with different targets.
+    - `by_key`: Items with equal keys (the same picture and question).
+    - `by_response`: Items that every respondent answers alike and whose agreement chance does not explain.
+    - `contradictory`: Groups of equal keys with different targets.
     """
 
     by_key: tuple[tuple[int, ...], ...]
@@ -46,20 +41,10 @@ def duplicate_items(
 
         prod_m (pi_ma pi_mb + (1 - pi_ma)(1 - pi_mb)),   pi_mi = sigmoid(logit p_m + logit p_i - logit p)
 
-    Parameters
-    ----------
-    scores
-        (respondents, items), binary; NaN where an answer was not scored. Items without variance are left out.
-    keys
-        What identifies an item's question: (picture, text), or a hash of it.
-    targets
-        The items' targets, to tell contradictions.
-    alpha
-        Probability of one or more false pairs among the equal columns.
-
-    Returns
-    -------
-    Duplicates
+    - `scores`: (respondents, items), binary; NaN where an answer was not scored. Items without variance are left out.
+    - `keys`: What identifies an item's question: (picture, text), or a hash of it.
+    - `targets`: The items' targets, to tell contradictions.
+    - `alpha`: Probability of one or more false pairs among the equal columns.
 
     Examples
     --------
@@ -84,10 +69,10 @@ def duplicate_items(
 
 
 def _groups(keys: Sequence[Hashable]) -> list[tuple[int, ...]]:
-    found: dict[Hashable, list[int]] = {}
+    places: dict[Hashable, list[int]] = {}
     for i, key in enumerate(keys):
-        found.setdefault(key, []).append(i)
-    return [tuple(group) for group in found.values() if len(group) > 1]
+        places.setdefault(key, []).append(i)
+    return [tuple(group) for group in places.values() if len(group) > 1]
 
 
 def _alike(x: Array, alpha: float) -> list[tuple[int, ...]]:
@@ -100,12 +85,12 @@ def _alike(x: Array, alpha: float) -> list[tuple[int, ...]]:
     grand = float(np.where(seen, x, 0).sum() + 0.5) / (float(seen.sum()) + 1)
     logit = [np.log(v / (1 - v)) for v in smooth]
     pairs = x.shape[1] * (x.shape[1] - 1) / 2
-    found = []
+    alike = []
     for group in _groups([column.tobytes() for column in np.where(seen, x, 2).astype(np.uint8).T]):
         column, present = x[:, group[0]], seen[:, group[0]]
         if present.sum() < 2 or np.ptp(column[present]) == 0:
             continue
         pi = 1 / (1 + np.exp(-(logit[1][present] + logit[0][group[0]] - math.log(grand / (1 - grand)))))
         if pairs * float(np.prod(pi * pi + (1 - pi) ** 2)) < alpha:
-            found.append(group)
-    return found
+            alike.append(group)
+    return alike

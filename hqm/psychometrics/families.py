@@ -37,12 +37,10 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
         ICC = (MSB - MSW) / (MSB + (n0 - 1) MSW),   n0 = (M - sum m_f^2 / M) / (F - 1)
         n_eff = M / (1 + (sum m_f^2 / M - 1) ICC)
 
-    Parameters
-    ----------
-    scores
-        (respondents,): missing scores are left out with their labels.
-    families
-        (respondents,): a label each.
+    Donner, A. (1986). International Statistical Review, 54, 67-82; Kish, L. (1965). Survey Sampling. Wiley.
+
+    - `scores`: (respondents,): missing scores are left out with their labels.
+    - `families`: (respondents,): a label each.
 
     Returns
     -------
@@ -51,14 +49,10 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
         family (n_eff is then M), `degenerate` for equal scores. Flag `FAMILY_DEPENDENCE` above .2. The interval is that
         of Searle for unequal families, with n0 in place of a common size.
 
-    Notes
-    -----
-    Donner, A. (1986). International Statistical Review, 54, 67-82; Kish, L. (1965). Survey Sampling. Wiley.
-
     Examples
     --------
-    >>> found = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
-    >>> round(found.icc.value, 3), round(found.n_eff, 2)
+    >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
+    >>> round(result.icc.value, 3), round(result.n_eff, 2)
     (0.999, 3.0)
     """
     x, labels = np.asarray(scores, dtype=np.float64), np.asarray(families)
@@ -123,16 +117,11 @@ def leave_one_out(
     One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out moves Fisher's z by more
     than its standard error 1/sqrt(n - 3), or one respondent has a leverage above .5 in `scores`.
 
-    Parameters
-    ----------
-    statistic
-        Indices of respondents -> value, NaN where undefined.
-    n
-        How many respondents there are.
-    correlation
-        Whether the statistic is a correlation, compared on Fisher's z; otherwise only leverage is flagged.
-    scores
-        (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
+    - `statistic`: Indices of respondents -> value, NaN where undefined.
+    - `n`: How many respondents there are.
+    - `correlation`: Whether the statistic is a correlation, compared on Fisher's z; otherwise only leverage is
+      flagged.
+    - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
 
     Returns
     -------
@@ -142,8 +131,8 @@ def leave_one_out(
     Examples
     --------
     >>> x, y = np.array([1.0, 2, 3, 4, 20]), np.array([2.0, 1, 2, 1, 20])
-    >>> found = leave_one_out(lambda i: float(np.corrcoef(x[i], y[i])[0, 1]), 5, scores=x)
-    >>> found.strongest, found.flags
+    >>> result = leave_one_out(lambda i: float(np.corrcoef(x[i], y[i])[0, 1]), 5, scores=x)
+    >>> result.strongest, result.flags
     (4, ('DOMINANT_MODEL',))
     """
     if n < 4:
@@ -212,29 +201,22 @@ def range_restriction(
 
         u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
 
-    Parameters
-    ----------
-    scores
-        (respondents,).
-    reliability
-        Indices of respondents -> reliability; computed for all and for the top.
-    top
-        How many count as the top; half (rounded up) unless given.
+    Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2 (constant error
+    variance). Addison-Wesley.
+
+    - `scores`: (respondents,).
+    - `reliability`: Indices of respondents -> reliability; computed for all and for the top.
+    - `top`: How many count as the top; half (rounded up) unless given.
 
     Returns
     -------
     RangeRestriction
         `insufficient` where the top has fewer than 3 respondents, `degenerate` where all, or the top, have one score.
 
-    Notes
-    -----
-    Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2 (constant error
-    variance). Addison-Wesley.
-
     Examples
     --------
-    >>> found = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
-    >>> round(found.u, 3), round(found.expected, 3), found.observed, found.flags
+    >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
+    >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
     (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
     """
     x = np.asarray(scores, dtype=np.float64)

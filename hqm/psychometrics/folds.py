@@ -7,27 +7,19 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.result import Coefficient
-
-Numbers = npt.NDArray[np.int64]
-Hits = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
     """Items with their labels, types and clusters as numbers, dealt into folds.
 
-    Parameters
-    ----------
-    label, kind, cluster, fold
-        (items,)
-    labels, kinds
-        What the numbers stand for.
-    folds
-        Each cluster lies in one fold.
+    - `label, kind, cluster, fold`: (items,)
+    - `labels, kinds`: What the numbers stand for.
+    - `folds`: Each cluster lies in one fold.
     """
 
     label: Numbers
@@ -86,14 +78,14 @@ def deal(
     )
 
 
-def majority(items: Labelled) -> Hits:
+def majority(items: Labelled) -> Array:
     """Which items the commonest label of their type gets right: the blind baseline, in its favour not cross-validated."""
     table = np.zeros((len(items.kinds), len(items.labels)))
     np.add.at(table, (items.kind, items.label), 1)
     return np.asarray(table.argmax(axis=1)[items.kind] == items.label, dtype=np.float64)
 
 
-def by_level(items: Labelled, level: Numbers) -> Hits:
+def by_level(items: Labelled, level: Numbers) -> Array:
     """Which items the commonest label of their level gets right, learnt from the other folds.
 
     A level that the other folds lack, or in which labels tie, falls back on the commonest label of the type there.
@@ -118,14 +110,14 @@ def by_level(items: Labelled, level: Numbers) -> Hits:
     return hits
 
 
-def accuracy(hits: Hits, cluster: Numbers, level: float) -> Coefficient:
+def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:
     """A share of hits with Wilson's interval for clustered items."""
     return jackknife_interval(
         {"k": hits, "n": np.ones(len(hits))}, cluster, lambda t: t["k"] / t["n"], share=True, level=level
     )
 
 
-def gain_over(hits: Hits, baseline: Hits, cluster: Numbers, level: float) -> tuple[Coefficient, float]:
+def gain_over(hits: Array, baseline: Array, cluster: Numbers, level: float) -> tuple[Coefficient, float]:
     """How much more accurate one prediction is than another, with its one-sided p-value; clusters are the units.
 
     Student's test on the clusters' sums of differences. With C clusters p is not taken below 2^-C, which a sign test

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import is_constant, pearson
-from hqm.psychometrics.generalized_retest import cluster_sums
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
-Array = npt.NDArray[np.float64]
 NAME = "equal form shift (Q)"
 
 
@@ -21,18 +21,11 @@ NAME = "equal form shift (Q)"
 class ShiftHeterogeneity:
     """How much the shift between two forms differs between respondents.
 
-    Parameters
-    ----------
-    test
-        Cochran's Q of equal shifts; its `status` speaks for the whole.
-    shift
-        The mean shift (first - second), weighted by precision, with a normal interval over items (`fixed`).
-    i2
-        Share of the shifts' variance that is not sampling error, 0 to 1.
-    deviation
-        sd_form: standard deviation of the true shifts, in score units.
-    shifts, errors
-        (respondents,): each respondent's shift and its standard error.
+    - `test`: Cochran's Q of equal shifts; its `status` speaks for the whole.
+    - `shift`: The mean shift (first - second), weighted by precision, with a normal interval over items (`fixed`).
+    - `i2`: Share of the shifts' variance that is not sampling error, 0 to 1.
+    - `deviation`: sd_form: standard deviation of the true shifts, in score units.
+    - `shifts, errors`: (respondents,): each respondent's shift and its standard error.
     """
 
     test: SignificanceTest
@@ -54,14 +47,12 @@ def shift_heterogeneity(
         D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2
         Q = sum w (D - D_w)^2 ~ chi2(M - 1),   I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
-    Parameters
-    ----------
-    first, second
-        (respondents, items): scores of the same items on both forms; NaN where an answer was not scored.
-    clusters
-        (items,): labels of what items share (the image); None when every item stands alone.
-    level
-        Confidence level.
+    Cochran, W. G. (1954). The combination of estimates from different experiments. Biometrics, 10, 101-129. Higgins,
+    J. P. T. and Thompson, S. G. (2002). Statistics in Medicine, 21, 1539-1558.
+
+    - `first, second`: (respondents, items): scores of the same items on both forms; NaN where an answer was not
+      scored.
+    - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
 
     Returns
     -------
@@ -69,32 +60,20 @@ def shift_heterogeneity(
         `insufficient` for fewer than 3 respondents with 2 clusters, `not_informative` for identical forms. A respondent
         without any variation of the differences is left out of the weighted part.
 
-    Raises
-    ------
-    ValueError
-        Shapes do not fit.
-
-    Notes
-    -----
-    Cochran, W. G. (1954). The combination of estimates from different experiments. Biometrics, 10, 101-129. Higgins,
-    J. P. T. and Thompson, S. G. (2002). Statistics in Medicine, 21, 1539-1558.
-
     Examples
     --------
     Two respondents lose a third of the items on the second form, the third one gains as much:
 
     >>> a = [[1, 1, 1, 1, 1, 0]] * 2 + [[0, 0, 1, 1, 1, 0]]
     >>> b = [[1, 1, 1, 0, 0, 0]] * 2 + [[1, 1, 1, 1, 1, 0]]
-    >>> found = shift_heterogeneity(a, b)
-    >>> round(found.test.statistic, 4), round(found.i2, 4)
+    >>> result = shift_heterogeneity(a, b)
+    >>> round(result.test.statistic, 4), round(result.i2, 4)
     (6.6667, 0.7)
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
-    labels = np.arange(a.shape[1]) if clusters is None else np.asarray(clusters)
-    if labels.shape != a.shape[1:]:
-        raise ValueError(f"clusters must have one label an item ({a.shape[1]}), got shape {labels.shape}")
+    labels = labels_of(clusters, a.shape[1])
     scored = np.isfinite(a) & np.isfinite(b)
     if not scored.any():
         return _no_heterogeneity("insufficient", "no item is scored on both forms", len(a))
@@ -108,27 +87,18 @@ def shift_heterogeneity_of_scores(
 ) -> ShiftHeterogeneity:
     """The same from each respondent's shift and its sampling variance, for metrics that are no means of items.
 
-    Parameters
-    ----------
-    shifts, variances
-        (respondents,): score on the first form minus score on the second, and the variance of that difference.
-    level
-        Confidence level.
+    - `shifts, variances`: (respondents,): score on the first form minus score on the second, and the variance of that
+      difference.
 
     Returns
     -------
     ShiftHeterogeneity
         As `shift_heterogeneity`.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
     Examples
     --------
-    >>> found = shift_heterogeneity_of_scores([0.1, 0.1, 0.4], [0.01, 0.01, 0.01])
-    >>> round(found.test.statistic, 6), round(found.deviation, 6)
+    >>> result = shift_heterogeneity_of_scores([0.1, 0.1, 0.4], [0.01, 0.01, 0.01])
+    >>> round(result.test.statistic, 6), round(result.deviation, 6)
     (6.0, 0.141421)
     """
     d, s2 = np.asarray(shifts, dtype=np.float64), np.asarray(variances, dtype=np.float64)
@@ -166,26 +136,6 @@ def shift_heterogeneity_of_scores(
     )
 
 
-def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
-    """(respondents,): means over items and their cluster standard errors, from sums and sizes of clusters.
-
-        SE^2 = C / (C - 1) sum_c (t_c - n_c mean)^2 / n^2
-
-    Examples
-    --------
-    >>> mean, error = mean_with_error(np.array([[1.0, 0, 1, 0]]), np.ones((1, 4)))
-    >>> mean.item(), round(error.item(), 6)
-    (0.5, 0.288675)
-    """
-    n, c = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
-    mean = np.divide(sums.sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
-    squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
-    # differences that are all alike leave rounding dust
-    squares = np.where(squares < 1e-24 * np.maximum(n, 1), 0.0, squares)
-    variance = np.divide(squares * c, n**2 * (c - 1.0), out=np.full(len(n), np.nan), where=c > 1)
-    return mean, np.sqrt(variance)
-
-
 def _no_heterogeneity(
     status: Status, reason: str, n: int, shifts: Array | None = None, variances: Array | None = None
 ) -> ShiftHeterogeneity:
@@ -204,16 +154,11 @@ def _no_heterogeneity(
 class FormReliability:
     """The correlation of two forms, with and without the noise of the seeds.
 
-    Parameters
-    ----------
-    observed
-        Pearson's r of the scores, with Fisher's interval.
-    true
-        The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged `ABOVE_ONE`.
-    attenuation
-        The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
-    reliability_first, reliability_second
-        Seed reliability of each form.
+    - `observed`: Pearson's r of the scores, with Fisher's interval.
+    - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged
+      `ABOVE_ONE`.
+    - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
+    - `reliability_first, reliability_second`: Seed reliability of each form.
     """
 
     observed: Coefficient
@@ -240,19 +185,15 @@ def form_reliability(
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    Parameters
-    ----------
-    first, second
-        (respondents,): scores on each form; pairs with a missing number are left out.
-    noise_first, noise_second
-        (respondents,): variance of one run's score over seeds on each form (`rho_g(...).noise`).
-    rng
-        Draws the respondents of the bootstrap.
-    level
-        Confidence level.
-    n_bootstrap
-        How often respondents are drawn anew, with both their scores. The percentile interval is cut at 1, as the value
-        is; it needs 5 respondents and its coverage has not been simulated.
+    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology, 15,
+    72-101 (correction for attenuation).
+
+    - `first, second`: (respondents,): scores on each form; pairs with a missing number are left out.
+    - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each form
+      (`rho_g(...).noise`).
+    - `rng`: Draws the respondents of the bootstrap.
+    - `n_bootstrap`: How often respondents are drawn anew, with both their scores. The percentile interval is cut at
+      1, as the value is; it needs 5 respondents and its coverage has not been simulated.
 
     Returns
     -------
@@ -260,21 +201,11 @@ def form_reliability(
         `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance is all
         noise.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology, 15,
-    72-101 (correction for attenuation).
-
     Examples
     --------
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
-    >>> found = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
-    >>> round(found.observed.value, 4), round(found.true.value, 4), round(found.attenuation, 4)
+    >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
+    >>> round(result.observed.value, 4), round(result.true.value, 4), round(result.attenuation, 4)
     (0.9254, 0.9566, 0.9673)
     """
     columns = [np.asarray(v, dtype=np.float64) for v in (first, second, noise_first, noise_second)]

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Status
 
 Effect = tuple[str, ...]
@@ -19,20 +20,13 @@ Effect = tuple[str, ...]
 class Component:
     """The variance of one effect of a single observation.
 
-    Parameters
-    ----------
-    effect
-        Names of the facets that interact in it.
-    value
-        The estimate, cut at 0; `raw` is what the formula gave, with flag `NEGATIVE_COMPONENT` where that is below 0.
-    df, mean_square
-        Of the effect in the analysis of variance.
-    se
-        Standard error of `raw` under normal effects (Searle 1971).
-    low, high
-        Satterthwaite's chi-square interval; NaN where the estimate is not positive.
-    share
-        Of the sum of all cut components.
+    - `effect`: Names of the facets that interact in it.
+    - `value`: The estimate, cut at 0; `raw` is what the formula gave, with flag `NEGATIVE_COMPONENT` where that is
+      below 0.
+    - `df, mean_square`: Of the effect in the analysis of variance.
+    - `se`: Standard error of `raw` under normal effects (Searle 1971).
+    - `low, high`: Satterthwaite's chi-square interval; NaN where the estimate is not positive.
+    - `share`: Of the sum of all cut components.
     """
 
     effect: Effect
@@ -61,16 +55,10 @@ class GStudy:
     reason: str = ""
 
     def component(self, *effect: str) -> Component:
-        """The component of an effect, its facets named in any order.
-
-        Raises
-        ------
-        ValueError
-            There is no such effect.
-        """
-        for found in self.components:
-            if set(found.effect) == set(effect):
-                return found
+        """The component of an effect, its facets named in any order."""
+        for component in self.components:
+            if set(component.effect) == set(effect):
+                return component
         raise ValueError(f"no effect {' x '.join(effect)} in a study of {' x '.join(self.facets)}")
 
 
@@ -86,14 +74,13 @@ def g_study(scores: npt.ArrayLike, facets: Sequence[str], *, drop: str | None = 
         MS_s = SS_s / prod_{a in s} (n_a - 1)
         sigma2_s = sum_{t contains s} (-1)^(|t| - |s|) MS_t / (product of sizes outside s)
 
-    Parameters
-    ----------
-    scores
-        One axis a facet, for example (respondents, items, runs); binary scores are allowed.
-    facets
-        The name of each axis, the object of measurement first.
-    drop
-        The facet whose levels are left out where they lack a score; without it every cell must be filled.
+    Brennan, R. L. (2001). Generalizability Theory, sections 3.4 and 6.1. Springer. Cornfield, J. and Tukey, J. W.
+    (1956). Annals of Mathematical Statistics, 27, 907-949. Binary scores: components are on the scale of the score, fit
+    for the precision of means, and no logits.
+
+    - `scores`: One axis a facet, for example (respondents, items, runs); binary scores are allowed.
+    - `facets`: The name of each axis, the object of measurement first.
+    - `drop`: The facet whose levels are left out where they lack a score; without it every cell must be filled.
 
     Returns
     -------
@@ -101,16 +88,10 @@ def g_study(scores: npt.ArrayLike, facets: Sequence[str], *, drop: str | None = 
         `not_applicable` when cells are empty (unbalanced: this analysis would be wrong) or a facet has one level
         (leave it out), `insufficient` when fewer than 2 levels are left, `degenerate` when all scores are equal.
 
-    Notes
-    -----
-    Brennan, R. L. (2001). Generalizability Theory, sections 3.4 and 6.1. Springer. Cornfield, J. and Tukey, J. W.
-    (1956). Annals of Mathematical Statistics, 27, 907-949. Binary scores: components are on the scale of the score, fit
-    for the precision of means, and no logits.
-
     Examples
     --------
-    >>> found = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
-    >>> [round(c.value, 4) for c in found.components]
+    >>> result = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
+    >>> [round(c.value, 4) for c in result.components]
     [1.9444, 1.7778, 0.4722]
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -155,21 +136,21 @@ def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
     return [s for size in range(1, len(axes) + 1) for s in combinations(axes, size)]
 
 
-def _mean_squares(x: npt.NDArray[np.float64], total: float) -> dict[tuple[int, ...], tuple[float, int]]:
+def _mean_squares(x: Array, total: float) -> dict[tuple[int, ...], tuple[float, int]]:
     axes = range(x.ndim)
     sums = {
         t: float((x.mean(axis=tuple(a for a in axes if a not in t)) ** 2).sum())
         * math.prod(x.shape[a] for a in axes if a not in t)
         for t in _subsets(axes)
     }
-    found = {}
+    squares = {}
     for s in sums:
         square = sum((-1) ** (len(s) - len(t)) * sums[t] for t in _subsets(s))
         # an effect that is absent leaves rounding behind
         square = 0.0 if square < 1e-12 * total else square
         df = math.prod(x.shape[a] - 1 for a in s)
-        found[s] = (square / df, df)
-    return found
+        squares[s] = (square / df, df)
+    return squares
 
 
 def _components(

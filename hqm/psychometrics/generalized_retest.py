@@ -8,41 +8,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.length import spearman_brown
-from hqm.psychometrics.measurement_error import MDC_FACTOR
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.significance import SignificanceTest
 
-Array = npt.NDArray[np.float64]
+MDC_FACTOR = 1.96 * math.sqrt(2)
+"""A difference of two administrations has sqrt(2) times the error of one; 95 % of them lie within 1.96 of that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneralizedRetest:
     """Test-retest reliability with the noise it is made of.
 
-    Parameters
-    ----------
-    rho
-        Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for these
-        respondents; its `status` speaks for the whole.
-    noise
-        (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
-    scores
-        (runs, respondents) the scores compared, on the items answered in every run.
-    score_variance, true_variance
-        Variance between respondents of a run's scores, and what is left of it without the noise (may be negative).
-    noise_floor
-        The reliability that independent coin flips at each respondent's rate would reach; only for scores of 0 and 1.
-    drift
-        Whether scores of one respondent differ between runs by more than its items' noise.
-    drift_variance
-        Mean run-to-run variance of the scores beyond the items' noise; negative when there is less than expected.
-    n_items
-        (respondents,): items answered in every run.
-    n_clusters
-        Number of clusters of items.
+    - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for
+      these respondents; its `status` speaks for the whole.
+    - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
+    - `scores`: (runs, respondents) the scores compared, on the items answered in every run.
+    - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is left of it without
+      the noise (may be negative).
+    - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
+      scores of 0 and 1.
+    - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
+    - `drift_variance`: Mean run-to-run variance of the scores beyond the items' noise; negative when there is less
+      than expected.
+    - `n_items`: (respondents,): items answered in every run.
+    - `n_clusters`: Number of clusters of items.
     """
 
     rho: Coefficient
@@ -94,15 +88,15 @@ class GeneralizedRetest:
 
     def for_runs(self, k: int) -> Coefficient:
         """The reliability of the mean of `k` runs: s2_mu / (s2_mu + vbar / k), with both intervals carried along."""
-        one = self.rho
-        if one.status != "ok" or k < 1:
-            return one
-        fixed = one.fixed
+        single = self.rho
+        if single.status != "ok" or k < 1:
+            return single
+        fixed = single.fixed
         if fixed is not None:
             fixed = replace(fixed, low=spearman_brown(fixed.low, k), high=spearman_brown(fixed.high, k))
         return replace(
-            one, value=spearman_brown(one.value, k), low=spearman_brown(one.low, k), high=spearman_brown(one.high, k),
-            fixed=fixed, method=f"{one.method}, mean of {k} runs",
+            single, value=spearman_brown(single.value, k), low=spearman_brown(single.low, k), high=spearman_brown(single.high, k),
+            fixed=fixed, method=f"{single.method}, mean of {k} runs",
         )  # fmt: skip
 
 
@@ -129,17 +123,13 @@ def rho_g(
     M - 1 degrees of freedom). They differ in width by a factor of 3 to 20. Never resample items for an interval of a
     correlation instead: that adds the noise a second time and covers 53 to 70 % where it promises 95 %.
 
-    Parameters
-    ----------
-    values
-        (runs, respondents, items): item scores; NaN where an answer was not scored. An item counts for a respondent when
-        it is scored in every run.
-    clusters
-        (items,): labels of what items share (the image); None when every item stands alone.
-    n_effective
-        The number of independent respondents, where some are relatives; the population interval uses it.
-    level
-        Confidence level of both intervals.
+    Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements.
+    Wiley. Coverage of both intervals is in docs/psychometrics_coverage.md.
+
+    - `values`: (runs, respondents, items): item scores; NaN where an answer was not scored. An item counts for a
+      respondent when it is scored in every run.
+    - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
+    - `n_effective`: The number of independent respondents, where some are relatives; the population interval uses it.
 
     Returns
     -------
@@ -149,16 +139,6 @@ def rho_g(
         estimate of the true variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`. No population interval
         below 4 respondents.
 
-    Raises
-    ------
-    ValueError
-        `values` has not three axes, or `clusters` another length than the items.
-
-    Notes
-    -----
-    Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements.
-    Wiley. Coverage of both intervals is in docs/psychometrics_coverage.md.
-
     Examples
     --------
     Four respondents, two runs of six items; by hand 3 changed answers give vbar = (3 / 2) / 36 / 4 = .0104167, the
@@ -166,27 +146,25 @@ def rho_g(
 
     >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
-    >>> found = rho_g([first, second])
-    >>> round(found.noise_mean, 7), round(found.score_variance, 7), round(found.rho.value, 4)
+    >>> result = rho_g([first, second])
+    >>> round(result.noise_mean, 7), round(result.score_variance, 7), round(result.rho.value, 4)
     (0.0104167, 0.1053241, 0.9011)
     """
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 3:
         raise ValueError(f"values must have shape (runs, respondents, items), got {x.shape}")
     runs, respondents, items = x.shape
-    labels = np.arange(items) if clusters is None else np.asarray(clusters)
-    if labels.shape != (items,):
-        raise ValueError(f"clusters must have one label an item ({items}), got shape {labels.shape}")
+    labels = labels_of(clusters, items)
     scored = np.asarray(np.isfinite(x).all(axis=0))
     n = scored.sum(axis=1)
     if runs < 2 or not scored.any():
         reason = f"test-retest needs 2 runs with scored items, there are {runs} runs, {int(scored.any(axis=1).sum())} respondents"
-        return absent_retest("insufficient", reason, runs, respondents, n)
+        return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
     kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(kept) < 3:
         reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
-        return absent_retest("insufficient", reason, runs, respondents, n)
+        return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
     scores = totals.sum(axis=2) / n_kept
     changes = totals.var(axis=0, ddof=1)
@@ -197,31 +175,97 @@ def rho_g(
     contributions = (totals - scores[:, :, None] * sizes) / n_kept[:, None]
     binary = bool(np.isin(x[:, scored], (0.0, 1.0)).all())
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
-    return assemble_retest(
+    return _assemble(
         scores, noise, without, noise_without, contributions, kept, respondents, n,
         n_kept if binary else None, n_effective, level, flags,
     )  # fmt: skip
 
 
-def cluster_sums(values: Array, scored: npt.NDArray[np.bool_], labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
-    """Sums of item scores and numbers of scored items in each cluster.
+def rho_g_of_scores(
+    scores: npt.ArrayLike,
+    *,
+    noise: npt.ArrayLike | None = None,
+    without: npt.ArrayLike | None = None,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> GeneralizedRetest:
+    """rho_G of any metric (F1, CHAIR, a ratio of sums) from its scores with each cluster of items left out.
+
+    A metric that is no mean of item scores has no item noise to add up, but every cluster has an influence on it: how
+    far the score moves without the cluster. To first order the score is the sum of these influences, and the influence
+    of one cluster in two runs differs by that cluster's noise alone. Adding up the variances of those differences gives
+    the variance of the score over seeds, as for a mean.
+
+        h_mkc = (C - 1) / C (S_mk - S_mk(c)),     v_m = C / (C - 1) sum_c s2_k(h_mkc)
+
+    For a mean of items this is the estimate of `rho_g` up to the factor C / (C - 1) on the part of the noise that all
+    items share. It is not valid for metrics that jump (a median, a maximum).
+
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11 and 21 (the jackknife as a
+    linearisation).
+
+    - `scores`: (runs, respondents): the metric's values.
+    - `noise`: (respondents,): variance of one run's score over seeds, where it is known from elsewhere
+      (probabilities). It replaces the estimate; without `without` there is then no interval for these respondents.
+    - `without`: (runs, respondents, clusters): the metric with each cluster left out.
+    - `n_effective, level`: As in `rho_g`.
+
+    Returns
+    -------
+    GeneralizedRetest
+        As `rho_g`; without a noise floor (`not_applicable`). `n_items` counts clusters here.
 
     Examples
     --------
-    >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
-    >>> sums[0, 0].tolist(), sizes[0].tolist()
-    ([2.0, 1.0], [2.0, 1.0])
+    Three respondents whose noise is known, two runs:
+
+    >>> result = rho_g_of_scores([[0.2, 0.5, 0.8], [0.2, 0.5, 0.8]], noise=[0.01, 0.01, 0.01])
+    >>> round(result.rho.value, 4)
+    0.8889
     """
-    order = np.argsort(labels, kind="stable")
-    ordered = labels[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
-    sums = np.add.reduceat(values[..., order], starts, axis=-1)
-    return sums, np.add.reduceat(scored[:, order].astype(np.float64), starts, axis=-1)
+    s = np.asarray(scores, dtype=np.float64)
+    if s.ndim != 2:
+        raise ValueError(f"scores must have shape (runs, respondents), got {s.shape}")
+    runs, respondents = s.shape
+    if noise is None and without is None:
+        raise ValueError("the noise of the scores or the scores without each cluster are needed")
+    if noise is None and runs < 2:
+        reason = f"test-retest needs 2 runs, there are {runs}"
+        return _absent("insufficient", reason, runs, respondents, np.zeros(respondents, dtype=np.int64))
+    known = None if noise is None else np.asarray(noise, dtype=np.float64)
+    if known is not None and known.shape != (respondents,):
+        raise ValueError(f"noise must have shape ({respondents},), got {known.shape}")
+    kept = np.isfinite(s).all(axis=0)
+    kept &= np.isfinite(known) & (known >= 0) if known is not None else True
+    w = np.empty((runs, respondents, 0)) if without is None else np.asarray(without, dtype=np.float64)
+    if w.shape[:2] != s.shape:
+        raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
+    kept &= np.isfinite(w).all(axis=(0, 2))
+    count = w.shape[2]
+    n = np.full(respondents, count)
+    if kept.sum() < 3 or (known is None and count < 2):
+        reason = f"test-retest needs 3 respondents and 2 clusters, there are {int(kept.sum())} and {count}"
+        return _absent("insufficient", reason, runs, respondents, n)
+    index = np.flatnonzero(kept)
+    s, w = s[:, index], w[:, index]
+    h = noise_without = None
+    v = known[index] if known is not None else np.empty(0)
+    if count >= 2:
+        h = (count - 1) / count * (s[:, :, None] - w)
+        if known is None:
+            # a repeated score leaves rounding dust in its influence
+            h = np.where(np.abs(h) < 1e-15, 0.0, h)
+            changes = h.var(axis=0, ddof=1) * count / (count - 1)
+            v = changes.sum(axis=1)
+            noise_without = (count / (count - 1)) ** 2 * (v[:, None] - changes)
+        else:
+            noise_without = np.repeat(v[:, None], count, axis=1)
+    return _assemble(
+        s, v, w if count >= 2 else None, noise_without, h, index, respondents, n, None, n_effective, level, ()
+    )
 
 
-def absent_retest(
-    status: Status, reason: str, runs: int, respondents: int, n: npt.NDArray[np.int64]
-) -> GeneralizedRetest:
+def _absent(status: Status, reason: str, runs: int, respondents: int, n: Numbers) -> GeneralizedRetest:
     """A retest that does not exist, and why."""
     none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
     return GeneralizedRetest(
@@ -230,15 +274,15 @@ def absent_retest(
     )  # fmt: skip
 
 
-def assemble_retest(
+def _assemble(
     scores: Array,
     noise: Array,
     without: Array | None,
     noise_without: Array | None,
     contributions: Array | None,
-    kept: npt.NDArray[np.int64],
+    kept: Numbers,
     respondents: int,
-    n: npt.NDArray[np.int64],
+    n: Numbers,
     n_binary: Array | None,
     n_effective: float | None,
     level: float,

@@ -31,12 +31,8 @@ class Violation:
 class TableCheck:
     """What a published table was checked for.
 
-    Parameters
-    ----------
-    violations
-        In the order of the table.
-    grim_checked, means_checked
-        How many numbers each test could have refuted.
+    - `violations`: In the order of the table.
+    - `grim_checked, means_checked`: How many numbers each test could have refuted.
     """
 
     violations: tuple[Violation, ...]
@@ -62,12 +58,12 @@ class Grim:
 
 def _decimal(value: Number) -> Decimal:
     try:
-        found = Decimal(str(value).strip())
+        number = Decimal(str(value).strip())
     except ArithmeticError as error:
         raise ValueError(f"{value!r} is not a number") from error
-    if not found.is_finite():
+    if not number.is_finite():
         raise ValueError(f"{value!r} is not a number")
-    return found
+    return number
 
 
 def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
@@ -78,26 +74,18 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
 
         possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
 
-    Parameters
-    ----------
-    mean
-        As printed; a string keeps trailing zeros, which count as decimals.
-    n
-        How many whole numbers the mean is of: items, for a rate of binary scores.
-    decimals
-        Digits printed after the point; by default those of `mean`.
-    scale
-        100 for a rate in per cent.
+    Brown, N. J. L. and Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science, 8, 363-369.
+
+    - `mean`: As printed; a string keeps trailing zeros, which count as decimals.
+    - `n`: How many whole numbers the mean is of: items, for a rate of binary scores.
+    - `decimals`: Digits printed after the point; by default those of `mean`.
+    - `scale`: 100 for a rate in per cent.
 
     Returns
     -------
     Grim
         `not_informative` when n is so large that every printable number is possible. Both ways of rounding a half are
         allowed.
-
-    Notes
-    -----
-    Brown, N. J. L. and Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science, 8, 363-369.
 
     Examples
     --------
@@ -143,22 +131,13 @@ def check_table(
     Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean of its parts weighted by
     their items as far as rounding allows, no two rows or columns may be equal, and nothing may leave the scale.
 
-    Parameters
-    ----------
-    rows, columns
-        Names.
-    values
-        (rows, columns): as printed; strings keep trailing zeros.
-    n
-        Items behind each column, or behind all; None leaves GRIM out and weights the columns equally.
-    overall
-        The column that is the mean of the others; it is not subject to GRIM unless `n` gives its items.
-    decimals
-        Digits after the point; by default the most that occur in the table.
-    scale
-        100 for per cent.
-    bounds
-        Least and greatest possible value; by default 0 and `scale`.
+    - `rows, columns`: Names.
+    - `values`: (rows, columns): as printed; strings keep trailing zeros.
+    - `n`: Items behind each column, or behind all; None leaves GRIM out and weights the columns equally.
+    - `overall`: The column that is the mean of the others; it is not subject to GRIM unless `n` gives its items.
+    - `decimals`: Digits after the point; by default the most that occur in the table.
+    - `scale`: 100 for per cent.
+    - `bounds`: Least and greatest possible value; by default 0 and `scale`.
 
     Returns
     -------
@@ -168,8 +147,8 @@ def check_table(
 
     Examples
     --------
-    >>> found = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
-    >>> [(v.kind, v.column) for v in found.violations]
+    >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
+    >>> [(v.kind, v.column) for v in result.violations]
     [('GRIM', 'b')]
     """
     if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
@@ -183,21 +162,21 @@ def check_table(
     digits = max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
     half = Decimal(5).scaleb(-digits - 1)
     least, greatest = (_decimal(v) for v in (bounds or (0, scale)))
-    found: list[Violation] = []
+    violations: list[Violation] = []
     grims = means = 0
     whole = columns.index(overall) if overall is not None else -1
     for name, row in zip(rows, table, strict=True):
         for j, value in enumerate(row):
             if not least <= value <= greatest:
                 reason = f"outside {least} to {greatest}"
-                found.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
+                violations.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
             if sizes is None or (j == whole and isinstance(n, int)):
                 continue
             test = grim(value, sizes[j], decimals=digits, scale=scale)
             grims += test.possible is not None
             if test.possible is False:
                 near = " and ".join(f"{k}/{sizes[j]}" for k in test.nearest)
-                found.append(Violation("GRIM", name, columns[j], str(value), f"lies between {near}"))
+                violations.append(Violation("GRIM", name, columns[j], str(value), f"lies between {near}"))
         if whole >= 0 and len(row) > 1:
             means += 1
             parts = [j for j in range(len(row)) if j != whole]
@@ -206,24 +185,26 @@ def check_table(
             # the parts are rounded too: their mean may be off by half a unit, and so may the overall rate
             if abs(expected - row[whole]) > 2 * half:
                 reason = f"the mean of the parts is {float(expected):.6g}"
-                found.append(Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason))
-    found += _equal("DUPLICATE_ROW", rows, table)
-    found += _equal("DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)])
+                violations.append(Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason))
+    violations += _equal("DUPLICATE_ROW", rows, table)
+    violations += _equal("DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)])
     if not table or not columns:
         return TableCheck((), 0, 0, digits, "insufficient", "the table is empty")
-    if not found and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
+    if not violations and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
         return TableCheck((), 0, 0, digits, "not_informative", "no test could have refuted a number of this table")
-    return TableCheck(tuple(found), grims, means, digits)
+    return TableCheck(tuple(violations), grims, means, digits)
 
 
 def _equal(kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]) -> list[Violation]:
     # two equal numbers are a coincidence; three or more are looked at, if they are not all one value
-    found = []
-    for i, one in enumerate(vectors):
+    violations = []
+    for i, vector in enumerate(vectors):
         for j in range(i + 1, len(vectors)):
-            if len(one) >= 3 and list(one) == list(vectors[j]) and len(set(one)) > 1:
+            if len(vector) >= 3 and list(vector) == list(vectors[j]) and len(set(vector)) > 1:
                 row, column = (
                     (f"{names[i]} = {names[j]}", "") if kind == "DUPLICATE_ROW" else ("", f"{names[i]} = {names[j]}")
                 )
-                found.append(Violation(kind, row, column, ", ".join(str(v) for v in one), "all values are equal"))
-    return found
+                violations.append(
+                    Violation(kind, row, column, ", ".join(str(v) for v in vector), "all values are equal")
+                )
+    return violations

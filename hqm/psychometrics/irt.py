@@ -9,44 +9,25 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.marginal import fit, modes
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.marginal import fit
 from hqm.psychometrics.result import Status
 
-Array = npt.NDArray[np.float64]
 Model = Literal["auto", "rasch", "2pl with priors", "2pl"]
 LEAST = {"rasch": 30, "2pl with priors": 30, "2pl": 200}
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """Where the respondents stand on the scale of an item response model.
-
-    `theta` and `se` have one entry a respondent; NaN for a respondent without a score.
-    """
-
-    theta: tuple[float, ...]
-    se: tuple[float, ...]
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemResponseModel:
     """Fitted item parameters: P(pass) = sigmoid(slope theta + intercept), theta with mean 0 and standard deviation 1.
 
-    Parameters
-    ----------
-    slope, intercept, difficulty
-        One entry an item; difficulty is -intercept / slope, the ability that passes half the time. NaN for an item that
-        everyone passes or fails, which has no finite parameters.
-    se_slope, se_intercept
-        Standard errors by `se_method`.
-    left_out
-        Numbers of the items without variance.
-    flags
-        `FEW_RESPONDENTS`: fewer than 200, the slopes are what the priors make of noise. `NOT_IDENTIFIED`: fewer than 30, fitted
-        only because the gate was lifted. `UNBOUNDED`: a slope above 10, an item that passes or fails like a step; how steep the
-        data do not say. `NOT_CONVERGED`.
+    - `slope, intercept, difficulty`: One entry an item; difficulty is -intercept / slope, the ability that passes
+      half the time. NaN for an item that everyone passes or fails, which has no finite parameters.
+    - `se_slope, se_intercept`: Standard errors by `se_method`.
+    - `left_out`: Numbers of the items without variance.
+    - `flags`: `FEW_RESPONDENTS`: fewer than 200, the slopes are what the priors make of noise. `NOT_IDENTIFIED`:
+      fewer than 30, fitted only because the gate was lifted. `UNBOUNDED`: a slope above 10, an item that passes or
+      fails like a step; how steep the data do not say. `NOT_CONVERGED`.
     """
 
     model: Model
@@ -64,56 +45,6 @@ class ItemResponseModel:
     status: Status = "ok"
     reason: str = ""
 
-    def information(self, theta: npt.ArrayLike) -> Array:
-        """Fisher information of each item at each ability, a^2 P (1 - P).
-
-        Parameters
-        ----------
-        theta
-            (abilities,)
-
-        Returns
-        -------
-        numpy.ndarray
-            (abilities, items); its sum over items is the test's, and 1 / sqrt(sum) the standard error of an ability. NaN
-            for an item without parameters.
-        """
-        a, d = np.asarray(self.slope), np.asarray(self.intercept)
-        p = 1 / (1 + np.exp(-np.clip(np.atleast_1d(np.asarray(theta, dtype=np.float64))[:, None] * a + d, -35, 35)))
-        return np.asarray(a * a * p * (1 - p), dtype=np.float64)
-
-    def abilities(self, scores: npt.ArrayLike) -> Abilities:
-        """Posterior modes of the respondents' abilities (normal prior), by Newton's method; SE = 1 / sqrt(information + 1).
-
-        A fixed grid of abilities would be too coarse: thousands of items pin an ability between two of its points.
-
-        Parameters
-        ----------
-        scores
-            (respondents, items): the items of the fit, in order; NaN where an answer was not scored.
-
-        Raises
-        ------
-        ValueError
-            Another number of items.
-        """
-        if self.status != "ok":
-            return Abilities((), (), self.status, self.reason)
-        x = np.asarray(scores, dtype=np.float64)
-        if x.ndim != 2 or x.shape[1] != len(self.slope):
-            raise ValueError(f"scores of the model's {len(self.slope)} items are needed, got shape {x.shape}")
-        a, d = np.asarray(self.slope), np.asarray(self.intercept)
-        usable = np.isfinite(x) & np.isfinite(a)
-        filled = np.where(usable, x, 0.0)
-        theta, information = modes(
-            filled, usable.astype(np.float64), np.nan_to_num(a), np.nan_to_num(d), np.zeros(len(x))
-        )
-        known = usable.any(axis=1)
-        return Abilities(
-            tuple(np.where(known, theta, np.nan).tolist()),
-            tuple(np.where(known, 1 / np.sqrt(information), np.nan).tolist()),
-        )
-
 
 def item_response(
     scores: npt.ArrayLike, *, model: Model = "auto", n_eff: float | None = None, gate: bool = True
@@ -126,16 +57,13 @@ def item_response(
 
         P(x = 1 | theta) = 1 / (1 + exp(-(a theta + d)))
 
-    Parameters
-    ----------
-    scores
-        (respondents, items), binary; NaN where an answer was not scored.
-    model
-        `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log a ~ N(0, 0.5), d ~ N(0, 2).
-    n_eff
-        The number of independent respondents, where some are relatives; the gates use it.
-    gate
-        False fits the model however few respondents there are and sets the flag `NOT_IDENTIFIED`.
+    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this sample.
+
+    - `scores`: (respondents, items), binary; NaN where an answer was not scored.
+    - `model`: `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log a ~ N(0, 0.5), d ~
+      N(0, 2).
+    - `n_eff`: The number of independent respondents, where some are relatives; the gates use it.
+    - `gate`: False fits the model however few respondents there are and sets the flag `NOT_IDENTIFIED`.
 
     Returns
     -------
@@ -143,16 +71,12 @@ def item_response(
         `insufficient` below the gate; `degenerate` when fewer than 3 items vary; `not_applicable` when a score is not 0
         or 1.
 
-    Notes
-    -----
-    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this sample.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> theta, b = rng.normal(size=(300, 1)), np.linspace(-1.5, 1.5, 8)
-    >>> found = item_response((rng.random((300, 8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
-    >>> found.model, float(np.round(np.corrcoef(found.difficulty, b)[0, 1], 1))
+    >>> result = item_response((rng.random((300, 8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
+    >>> result.model, float(np.round(np.corrcoef(result.difficulty, b)[0, 1], 1))
     ('2pl', 1.0)
     >>> item_response(np.zeros((20, 8))).reason
     'rasch needs 30 independent respondents, there are 20'
@@ -181,15 +105,15 @@ def item_response(
     if float(np.ptp(np.nanmean(np.where(seen, x, np.nan), axis=1))) <= 1e-12:
         return absent("degenerate", "the respondents do not differ")
     patterns, counts = np.unique(x[:, kept], axis=0, return_counts=True, equal_nan=False)
-    found = fit(patterns, counts.astype(np.float64), common_slope=model == "rasch", priors=model == "2pl with priors")
+    fitted = fit(patterns, counts.astype(np.float64), common_slope=model == "rasch", priors=model == "2pl with priors")
     flags = ["NOT_IDENTIFIED"] if size < LEAST[model] else []
     if model == "2pl with priors" and size < LEAST["2pl"]:
         flags.append("FEW_RESPONDENTS")
-    if float(np.abs(found.slope).max()) > 10:
+    if float(np.abs(fitted.slope).max()) > 10:
         flags.append("UNBOUNDED")
-    if not found.converged:
+    if not fitted.converged:
         flags.append("NOT_CONVERGED")
-    if model == "rasch" and found.slope[0] < 1e-3:
+    if model == "rasch" and fitted.slope[0] < 1e-3:
         return absent("degenerate", "the items do not measure one thing: the common slope is 0")
 
     def spread(values: Array) -> tuple[float, ...]:
@@ -199,8 +123,8 @@ def item_response(
 
     left_out = tuple(sorted(set(range(x.shape[1])) - set(kept.tolist())))
     with np.errstate(divide="ignore"):
-        difficulty = -found.intercept / found.slope
+        difficulty = -fitted.intercept / fitted.slope
     return ItemResponseModel(
-        model, spread(found.slope), spread(found.intercept), spread(difficulty), spread(found.se_slope),
-        spread(found.se_intercept), found.log_likelihood, n, left_out, found.iterations, found.se_method, tuple(flags),
+        model, spread(fitted.slope), spread(fitted.intercept), spread(difficulty), spread(fitted.se_slope),
+        spread(fitted.se_intercept), fitted.log_likelihood, n, left_out, fitted.iterations, fitted.se_method, tuple(flags),
     )  # fmt: skip

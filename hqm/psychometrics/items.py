@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
-Array = npt.NDArray[np.float64]
 Band = Literal["very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"]
 
 
@@ -20,21 +20,14 @@ Band = Literal["very good", "good", "marginal", "poor", "reversed", "undetermine
 class ItemStatistics:
     """One item over all respondents.
 
-    Parameters
-    ----------
-    difficulty
-        Mean score (the classical p value; a high one is an easy item).
-    variance
-        Sample variance of the scores.
-    item_rest, low, high, p, q
-        Correlation with the mean of the other items, Fisher's interval, two-sided p-value, and the same after
-        Benjamini and Hochberg over all items of the call.
-    n
-        Respondents with a score.
-    band
-        `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20), `reversed` (below 0): only when q is
-        below alpha, else `undetermined`. An item that everyone passes is `solved`, that no one passes is `dead`,
-        with one other score throughout `flat`.
+    - `difficulty`: Mean score (the classical p value; a high one is an easy item).
+    - `variance`: Sample variance of the scores.
+    - `item_rest, low, high, p, q`: Correlation with the mean of the other items, Fisher's interval, two-sided
+      p-value, and the same after Benjamini and Hochberg over all items of the call.
+    - `n`: Respondents with a score.
+    - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20), `reversed` (below 0):
+      only when q is below alpha, else `undetermined`. An item that everyone passes is `solved`, that no one passes is
+      `dead`, with one other score throughout `flat`.
     """
 
     difficulty: float
@@ -86,7 +79,7 @@ def _rest(x: Array) -> Array:
     return np.where(others > 0, total / np.maximum(others, 1), np.nan)
 
 
-def _correlations(x: Array, rest: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
     both = np.isfinite(x) & np.isfinite(rest)
     n = both.sum(axis=0)
     size = np.maximum(n, 1)
@@ -124,16 +117,12 @@ def item_analysis(
 
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); NaN where an answer was not scored. Binary or graded.
-    alpha
-        False discovery rate of the bands.
-    level
-        Confidence level of the intervals.
-    n_eff
-        The number of independent respondents, where some are relatives.
+    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the bands. The interval
+    generalises over respondents.
+
+    - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
+    - `alpha`: False discovery rate of the bands.
+    - `n_eff`: The number of independent respondents, where some are relatives.
 
     Returns
     -------
@@ -141,17 +130,12 @@ def item_analysis(
         `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has none, is
         `degenerate` and says what everyone scored.
 
-    Notes
-    -----
-    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the bands. The interval
-    generalises over respondents.
-
     Examples
     --------
-    >>> found = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
-    >>> [round(item.difficulty, 2) for item in found.items], found.of("solved")
+    >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
     ([1.0, 0.5, 0.25, 0.5], (0,))
-    >>> found.items[0].reason
+    >>> result.items[0].reason
     'all 4 respondents score 1'
     """
     x = _matrix(scores)
@@ -204,18 +188,12 @@ def _verdict(column: Array, r: float, q: float, alpha: float) -> tuple[Band, Sta
 class LabelError:
     """An item whose key is probably wrong.
 
-    Parameters
-    ----------
-    item
-        Its number.
-    item_rest
-        The negative correlation.
-    reversals
-        Of all pairs of a passing and a failing respondent, the share in which the failing one is the better elsewhere;
-        .5 for an item that has nothing to do with the rest.
-    q, permutation_p
-        One-sided p after Benjamini and Hochberg over all items; one-sided p over random assignments of the item's
-        scores to the respondents.
+    - `item`: Its number.
+    - `item_rest`: The negative correlation.
+    - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the failing one is the
+      better elsewhere; .5 for an item that has nothing to do with the rest.
+    - `q, permutation_p`: One-sided p after Benjamini and Hochberg over all items; one-sided p over random assignments
+      of the item's scores to the respondents.
     """
 
     item: int
@@ -251,27 +229,19 @@ def label_error_candidates(
     are negative by chance, so an item is named only if its one-sided test survives Benjamini and Hochberg over all
     items, and a permutation test, which needs no normal scores, agrees.
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); NaN where an answer was not scored.
-    rng
-        For the permutations.
-    alpha
-        False discovery rate, and level of the permutation test.
-    permutations
-        Random assignments for each candidate.
-    n_eff
-        The number of independent respondents, where some are relatives; Student's test uses it, the permutation does not.
+    Candidates are to be looked at, not to be dropped: an item can also be turned round by its wording.
+
+    - `scores`: (respondents, items); NaN where an answer was not scored.
+    - `rng`: For the permutations.
+    - `alpha`: False discovery rate, and level of the permutation test.
+    - `permutations`: Random assignments for each candidate.
+    - `n_eff`: The number of independent respondents, where some are relatives; Student's test uses it, the
+      permutation does not.
 
     Returns
     -------
     LabelErrors
         `insufficient` for fewer than 5 respondents or 3 items.
-
-    Notes
-    -----
-    Candidates are to be looked at, not to be dropped: an item can also be turned round by its wording.
 
     Examples
     --------
@@ -279,8 +249,8 @@ def label_error_candidates(
 
     >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)
     >>> passed[:, 3] = 1 - passed[:, 3]
-    >>> found = label_error_candidates(passed, rng=np.random.default_rng(0))
-    >>> [candidate.item for candidate in found.candidates]
+    >>> result = label_error_candidates(passed, rng=np.random.default_rng(0))
+    >>> [candidate.item for candidate in result.candidates]
     [3]
     """
     x = _matrix(scores)
@@ -292,7 +262,7 @@ def label_error_candidates(
     r, n = _correlations(x, rest)
     both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
     q = benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
-    found = []
+    candidates = []
     for i in np.flatnonzero(q < alpha):
         seen = np.isfinite(x[:, i])
         own, others = x[seen, i], rest[seen, i]
@@ -300,9 +270,9 @@ def label_error_candidates(
         reached = float((own * (others - others.mean())).sum())
         chance = (1 + int((shuffled <= reached + 1e-12).sum())) / (permutations + 1)
         if chance < alpha:
-            found.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i]), chance))
-    found.sort(key=lambda error: error.item_rest)
-    return LabelErrors(tuple(found), int(np.isfinite(r).sum()), alpha, permutations)
+            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i]), chance))
+    candidates.sort(key=lambda error: error.item_rest)
+    return LabelErrors(tuple(candidates), int(np.isfinite(r).sum()), alpha, permutations)
 
 
 def _reversals(own: Array, others: Array) -> float:

@@ -8,26 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.generalized_retest import cluster_sums
+from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.result import Bounds, Coefficient, Status
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeNoise:
     """Variance of a score over verdicts, over responses and over both.
 
-    Parameters
-    ----------
-    share
-        The judge's part of the run-to-run variance over all respondents; its interval, `fixed`, is over items. Above 1
-        by sampling error it is kept as it is and flagged `NEGATIVE_COMPONENT` (the responses' part is negative then).
-    judge, total, response
-        (respondents,): variance of one run's score from judging the same response again, from a new response with a new
-        verdict, and their difference (may be negative).
-    n_items
-        (respondents,): items with all verdicts and all runs.
+    - `share`: The judge's part of the run-to-run variance over all respondents; its interval, `fixed`, is over items.
+      Above 1 by sampling error it is kept as it is and flagged `NEGATIVE_COMPONENT` (the responses' part is negative
+      then).
+    - `judge, total, response`: (respondents,): variance of one run's score from judging the same response again, from
+      a new response with a new verdict, and their difference (may be negative).
+    - `n_items`: (respondents,): items with all verdicts and all runs.
     """
 
     share: Coefficient
@@ -49,16 +44,11 @@ def judge_share(
         v_response = v_total - v_judge,    share = sum_m v_judge / sum_m v_total
         interval: leave-one-cluster-out jackknife of log v_judge - log v_total, both on the same items
 
-    Parameters
-    ----------
-    rejudged
-        (verdicts, respondents, items): scores of the same responses judged again.
-    rerun
-        (runs, respondents, items): scores of independent runs, each judged once.
-    clusters
-        (items,): labels of what items share (the image).
-    level
-        Confidence level.
+    Items count when they have all verdicts and all runs. The coverage of the interval has not been simulated.
+
+    - `rejudged`: (verdicts, respondents, items): scores of the same responses judged again.
+    - `rerun`: (runs, respondents, items): scores of independent runs, each judged once.
+    - `clusters`: (items,): labels of what items share (the image).
 
     Returns
     -------
@@ -66,31 +56,20 @@ def judge_share(
         `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative` when no run differs. A judge
         who never changes a verdict gives 0 without an interval. The share speaks of these respondents only.
 
-    Raises
-    ------
-    ValueError
-        Shapes do not fit.
-
-    Notes
-    -----
-    Items count when they have all verdicts and all runs. The coverage of the interval has not been simulated.
-
     Examples
     --------
     One respondent, eight items; the judge changes one verdict, a new run changes two:
 
     >>> same = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]]
     >>> new = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 1, 0, 0, 0]]]
-    >>> found = judge_share(same, new)
-    >>> found.share.value, found.judge[0].item()
+    >>> result = judge_share(same, new)
+    >>> result.share.value, result.judge[0].item()
     (0.5, 0.0078125)
     """
     j, k = np.asarray(rejudged, dtype=np.float64), np.asarray(rerun, dtype=np.float64)
     if j.ndim != 3 or k.ndim != 3 or j.shape[1:] != k.shape[1:]:
         raise ValueError(f"two arrays (repetitions, respondents, items) are needed, got {j.shape} and {k.shape}")
-    labels = np.arange(j.shape[2]) if clusters is None else np.asarray(clusters)
-    if labels.shape != j.shape[2:]:
-        raise ValueError(f"clusters must have one label an item ({j.shape[2]}), got shape {labels.shape}")
+    labels = labels_of(clusters, j.shape[2])
     scored = np.asarray(np.isfinite(j).all(axis=0) & np.isfinite(k).all(axis=0))
     count = scored.sum(axis=1)
     if len(j) < 2 or len(k) < 2 or not scored.any():
@@ -135,60 +114,6 @@ def _jackknife(value: float, parts: list[Array], sizes: Array, n: Array, level: 
     return Bounds(value * math.exp(-half), value * math.exp(half), "paired cluster jackknife on the log ratio", level)
 
 
-def _absent(status: Status, reason: str, count: npt.NDArray[np.int64]) -> JudgeNoise:
+def _absent(status: Status, reason: str, count: Numbers) -> JudgeNoise:
     none = np.full(len(count), np.nan)
     return JudgeNoise(Coefficient.absent(status, reason, len(count)), none, none, none, tuple(count.tolist()))
-
-
-def judge_share_from_correlations(
-    rejudged: float, retest: float, n_respondents: int, *, level: float = 0.95
-) -> Coefficient:
-    """The judge's share where only two correlations are known: of rejudged scores and of rerun scores.
-
-    This is what a paper that prints both coefficients allows. It is weak: with 20 respondents the factor of the interval
-    runs from .40 to 2.53, so hardly any share can be told from any other. Item scores (`judge_share`) do far better.
-
-        share = (1 - r_rejudged) / (1 - r_retest),   interval: share x quantiles of F(M - 1, M - 1)
-
-    Parameters
-    ----------
-    rejudged, retest
-        Correlation over respondents of the scores of the same responses judged twice, and of two whole runs.
-    n_respondents
-        How many respondents both correlations come from.
-    level
-        Confidence level.
-
-    Returns
-    -------
-    Coefficient
-        `insufficient` for fewer than 3 respondents, `not_informative` for a retest of 1, `not_applicable` for a number
-        that is no correlation. Flagged `NEGATIVE_COMPONENT` above 1.
-
-    Notes
-    -----
-    The interval takes the two noise variances as independent and the spread of the respondents as the same in both.
-
-    Examples
-    --------
-    MMHal (arXiv 2406.17115): .8962 rejudged, .8784 rerun, called proof that the judge is the main source.
-
-    >>> found = judge_share_from_correlations(0.8962, 0.8784, 20)
-    >>> round(found.value, 4), round(found.low, 2), round(found.high, 2)
-    (0.8536, 0.34, 2.16)
-    """
-    if not (-1 <= rejudged <= 1 and -1 <= retest <= 1):
-        return Coefficient.absent("not_applicable", "two correlations between -1 and 1 are needed", n_respondents)
-    if n_respondents < 3:
-        reason = f"a correlation needs 3 respondents, there are {n_respondents}"
-        return Coefficient.absent("insufficient", reason, n_respondents)
-    if retest == 1:
-        reason = "the runs repeat exactly, so there is no noise to share"
-        return Coefficient.absent("not_informative", reason, n_respondents)
-    from scipy.stats import f
-
-    value = (1 - rejudged) / (1 - retest)
-    df = n_respondents - 1
-    low, high = (float(q) for q in np.ravel(f.ppf([0.5 - level / 2, 0.5 + level / 2], df, df)))
-    flags = ("NEGATIVE_COMPONENT",) if value > 1 else ()
-    return Coefficient(value, value * low, value * high, n_respondents, level, "F", flags=flags)

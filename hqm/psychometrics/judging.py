@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.criterion import Floats, score_pair
+from hqm.psychometrics.arrays import Array, Flags, Numbers
+from hqm.psychometrics.criterion import score_pair
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -51,10 +52,11 @@ def table_agreement(both: int, automatic_only: int, human_only: int, neither: in
         positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
         sensitivity = a / (a + c),   specificity = d / (b + d)
 
-    Parameters
-    ----------
-    both, automatic_only, human_only, neither
-        Counts a, b, c, d of items labelled 1 by both, by the judge alone, by the person alone, by neither.
+    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558; Gwet, K. L. (2008).
+    British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+
+    - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by the judge alone,
+      by the person alone, by neither.
 
     Returns
     -------
@@ -62,15 +64,10 @@ def table_agreement(both: int, automatic_only: int, human_only: int, neither: in
         `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout (kappa has no
         value; Po and the counts are still there).
 
-    Notes
-    -----
-    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558; Gwet, K. L. (2008).
-    British Journal of Mathematical and Statistical Psychology, 61, 29-48.
-
     Examples
     --------
-    >>> found = table_agreement(90, 5, 5, 0)
-    >>> found.agreement, round(found.kappa, 4), round(found.ac1, 4), round(found.positive, 3), found.negative
+    >>> result = table_agreement(90, 5, 5, 0)
+    >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
     (0.9, -0.0526, 0.8895, 0.947, 0.0)
     """
     a, b, c, d = both, automatic_only, human_only, neither
@@ -128,10 +125,10 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
 
         G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
 
-    Parameters
-    ----------
-    automatic, human
-        (respondents, items): binary labels; NaN where there is none (the pair is left out).
+    Items that all respondents share make the test cautious. Two-way clustering: Cameron, A. C., Gelbach, J. B. and
+    Miller, D. L. (2011). Journal of Business and Economic Statistics, 29, 238-249.
+
+    - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is left out).
 
     Returns
     -------
@@ -140,18 +137,13 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
         rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
         rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
 
-    Notes
-    -----
-    Items that all respondents share make the test cautious. Two-way clustering: Cameron, A. C., Gelbach, J. B. and
-    Miller, D. L. (2011). Journal of Business and Economic Statistics, 29, 238-249.
-
     Examples
     --------
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
     >>> judge[0, :60] = 1 - judge[0, :60]
-    >>> found = judge_errors(judge, human)
-    >>> found.homogeneous, round(found.range_sensitivity, 2), found.flags
+    >>> result = judge_errors(judge, human)
+    >>> result.homogeneous, round(result.range_sensitivity, 2), result.flags
     (False, 0.6, ('JUDGE_DIF',))
     """
     a, h = score_pair(automatic, human)
@@ -187,7 +179,7 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
     )
 
 
-def _homogeneity(hits: npt.NDArray[np.int64], misses: npt.NDArray[np.int64]) -> tuple[float, float, bool]:
+def _homogeneity(hits: Numbers, misses: Numbers) -> tuple[float, float, bool]:
     """P-value of equal shares, their range, and whether some expected count is small."""
     table = np.stack([hits, misses]).astype(np.float64)
     table = table[:, table.sum(axis=0) > 0]
@@ -206,13 +198,13 @@ def _homogeneity(hits: npt.NDArray[np.int64], misses: npt.NDArray[np.int64]) -> 
     return float(chi2.sf(max(0.0, g), k - 1)), spread, bool(expected.min() < 5)
 
 
-def _two_way(hit: npt.NDArray[np.bool_], base: npt.NDArray[np.bool_], level: float) -> Coefficient:
+def _two_way(hit: Flags, base: Flags, level: float) -> Coefficient:
     """A pooled share with a standard error clustered by respondent and by item."""
     total = int(base.sum())
     if total == 0:
         return Coefficient.absent("degenerate", "no item carries this human label", base.shape[0])
     value = int(hit.sum()) / total
-    residual: Floats = np.where(base, hit - value, 0.0)
+    residual: Array = np.where(base, hit - value, 0.0)
     m, n = base.shape
     parts = [
         k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0 for axis, k in ((1, m), (0, n))

@@ -12,8 +12,6 @@ def spearman_brown(reliability: float, factor: float) -> float:
 
         r' = f r / (1 + (f - 1) r)
 
-    Notes
-    -----
     Spearman, C. (1910) and Brown, W. (1910), both British Journal of Psychology, 3. Added items must be as good as the
     ones there are. Undefined (NaN) where the denominator is not positive.
 
@@ -36,25 +34,18 @@ def standardized_reliability(reliability: Coefficient | float, n_items: int, n_s
 
         rho_std = f rho / (1 + (f - 1) rho),   f = n_standard / n
 
-    Parameters
-    ----------
-    reliability
-        A coefficient (its intervals are carried along; the formula is increasing) or a bare number.
-    n_items
-        The number of items it belongs to.
-    n_standard
-        The common length.
+    Spearman-Brown takes the respondents' spread as given and all items as equally good; for graded scores and for
+    ratios over a corpus (CHAIR) it is an approximation.
+
+    - `reliability`: A coefficient (its intervals are carried along; the formula is increasing) or a bare number.
+    - `n_items`: The number of items it belongs to.
+    - `n_standard`: The common length.
 
     Returns
     -------
     Coefficient
         `insufficient` for a length below 1, `not_applicable` for a number outside -1 to 1; a coefficient without a
         number is handed on as it is.
-
-    Notes
-    -----
-    Spearman-Brown takes the respondents' spread as given and all items as equally good; for graded scores and for
-    ratios over a corpus (CHAIR) it is an approximation.
 
     Examples
     --------
@@ -90,14 +81,9 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
 
         n' = n t (1 - rho) / (rho (1 - t))
 
-    Parameters
-    ----------
-    reliability
-        A coefficient or a bare number; its upper bound gives the lower bound of the length.
-    n_items
-        The number of items it belongs to.
-    target
-        The reliability wanted, between 0 and 1.
+    - `reliability`: A coefficient or a bare number; its upper bound gives the lower bound of the length.
+    - `n_items`: The number of items it belongs to.
+    - `target`: The reliability wanted, between 0 and 1.
 
     Returns
     -------

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from hqm.psychometrics.arrays import Array
 
 # standard deviations of the priors of log slope and intercept, where priors are asked for
 PRIOR_LOG_SLOPE = 0.5
@@ -57,29 +56,17 @@ def fit(
     own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation 1
     in the sample (parameter expansion), which speeds the convergence up.
 
-    Parameters
-    ----------
-    scores
-        (patterns, items): 0, 1 or NaN.
-    counts
-        (patterns,): how many respondents have each pattern.
-    common_slope
-        One slope for all items (Rasch).
-    priors
-        log slope ~ N(0, 0.5), intercept ~ N(0, 2) (standard deviations): for few respondents; slopes stay positive.
-    max_iterations, tolerance
-        When to stop: no parameter moves by more than the tolerance.
-
-    Returns
-    -------
-    Parameters
-
-    Notes
-    -----
     Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters. Psychometrika, 46,
     443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika, 85, 755-770.
     Standard errors: inverse cross-product of the respondents' scores with ten respondents a parameter, else each item's
     own observed information (Louis, T. A. (1982). Journal of the Royal Statistical Society B, 44, 226-233).
+
+    - `scores`: (patterns, items): 0, 1 or NaN.
+    - `counts`: (patterns,): how many respondents have each pattern.
+    - `common_slope`: One slope for all items (Rasch).
+    - `priors`: log slope ~ N(0, 0.5), intercept ~ N(0, 2) (standard deviations): for few respondents; slopes stay
+      positive.
+    - `max_iterations, tolerance`: When to stop: no parameter moves by more than the tolerance.
     """
     seen = np.isfinite(scores)
     x = np.where(seen, scores, 0.0)
@@ -120,12 +107,8 @@ def fit(
 def modes(x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int = 50) -> tuple[Array, Array]:
     """Posterior modes of abilities and their information (standard normal prior), by Newton's method.
 
-    Parameters
-    ----------
-    x, weight
-        (respondents, items): scores, and 1 where there is one.
-    theta
-        (respondents,): where to start.
+    - `x, weight`: (respondents, items): scores, and 1 where there is one.
+    - `theta`: (respondents,): where to start.
     """
     for _ in range(steps):
         p = _pass(theta[:, None] * a + d)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 
-def benjamini_hochberg(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+
+def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     """P-values adjusted for the false discovery rate: the share of false alarms among what is called significant.
 
-    Parameters
-    ----------
-    p
-        Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
-
-    Notes
-    -----
     Benjamini, Y. and Hochberg, Y. (1995). Journal of the Royal Statistical Society B, 57, 289-300.
+
+    - `p`: Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
 
     Examples
     --------
@@ -36,17 +33,12 @@ def benjamini_hochberg(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return adjusted
 
 
-def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def holm(p: npt.ArrayLike) -> Array:
     """P-values adjusted so that the chance of any false alarm among all tests stays below the level.
 
-    Parameters
-    ----------
-    p
-        Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
-
-    Notes
-    -----
     Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70.
+
+    - `p`: Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
 
     Examples
     --------
@@ -57,10 +49,8 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     adjusted = np.full(flat.shape, np.nan)
     known = np.isfinite(flat)
     values = flat[known]
-    order = np.argsort(values)
-    ranks = np.arange(len(values), 0, -1)
-    stepped = np.maximum.accumulate(np.minimum(1.0, values[order] * ranks))
-    back = np.empty_like(stepped)
-    back[order] = stepped
-    adjusted[known] = back
+    if len(values):
+        from statsmodels.stats.multitest import multipletests
+
+        adjusted[known] = multipletests(values, method="holm")[1]
     return adjusted

@@ -23,26 +23,16 @@ def noise_floor(rates: npt.ArrayLike, n_items: int, *, strata: npt.ArrayLike | N
     The rates are taken as the respondents' true rates; with few items their own sampling variance makes the floor a
     little too high.
 
-    Parameters
-    ----------
-    rates
-        (respondents,): share of items answered one way (right, or hallucinated), between 0 and 1.
-    n_items
-        How many binary items each rate is a mean of.
-    strata
-        (respondents, types): the rates by type, of equally many items each, where the benchmark fixes them. Coins of
-        different rates vary less than coins of their mean rate, and the floor is higher.
+    - `rates`: (respondents,): share of items answered one way (right, or hallucinated), between 0 and 1.
+    - `n_items`: How many binary items each rate is a mean of.
+    - `strata`: (respondents, types): the rates by type, of equally many items each, where the benchmark fixes them.
+      Coins of different rates vary less than coins of their mean rate, and the floor is higher.
 
     Returns
     -------
     Coefficient
         Without an interval. `insufficient` for fewer than 3 respondents or 2 items, `degenerate` when the rates do not
         differ.
-
-    Raises
-    ------
-    ValueError
-        The strata have another shape.
 
     Examples
     --------

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.consistency import Floats, complete_scores, too_wide, varies_of, with_bootstrap
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.consistency import complete_scores, too_wide, varies_of, with_bootstrap
 from hqm.psychometrics.result import Coefficient
 
 
@@ -23,21 +24,16 @@ def omega_t(
 
         omega = (sum of loadings)^2 / sum of all correlations
 
-    Parameters
-    ----------
-    scores
-        (respondents, items, types or parcels), compared as correlations; constant columns are left out.
+    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual solution
+    (1966, Psychometrika 31, 351-368), found loading by loading.
+
+    - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns are left out.
 
     Returns
     -------
     Coefficient
         `insufficient` below 3 varying items, `not_applicable` with as many items as respondents. Flag `HEYWOOD` where
         a loading exceeds 1 (negative error variance: the model does not hold).
-
-    Notes
-    -----
-    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual solution
-    (1966, Psychometrika 31, 351-368), found loading by loading.
 
     Examples
     --------
@@ -51,25 +47,22 @@ def omega_t(
         if x.shape[0] <= x.shape[1]:
             return Coefficient.absent("not_applicable", too_wide(x), x.shape[0])
 
-    def value(x: Floats) -> float:
+    def value(x: Array) -> float:
         if not varies_of(x).all():
             return math.nan
         r = np.corrcoef(x.T)
         return float(minres_loadings(r).sum()) ** 2 / float(r.sum())
 
-    found = with_bootstrap(x, value, "omega", rng, families, items=3)
-    if found.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
-        return replace(found, flags=(*found.flags, "HEYWOOD"))
-    return found
+    omega = with_bootstrap(x, value, "omega", rng, families, items=3)
+    if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
+        return replace(omega, flags=(*omega.flags, "HEYWOOD"))
+    return omega
 
 
-def minres_loadings(correlations: npt.ArrayLike) -> Floats:
+def minres_loadings(correlations: npt.ArrayLike) -> Array:
     """The loadings of one factor that leave the smallest squared off-diagonal residuals.
 
-    Parameters
-    ----------
-    correlations
-        (items, items): only what is off the diagonal is used.
+    - `correlations`: (items, items): only what is off the diagonal is used.
 
     Examples
     --------

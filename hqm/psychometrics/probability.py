@@ -8,36 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.correlation import is_constant
-from hqm.psychometrics.rank_stability import PairOrder, pair_order
+from hqm.psychometrics.ranks import PairOrder, pair_order
 from hqm.psychometrics.result import Coefficient, Status
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedRetest:
     """What reruns would show on average, computed from one pass.
 
-    Parameters
-    ----------
-    rho
-        Reliability of one run's scores (the expected ICC, and the expected r to first order); its `status` speaks for
-        the whole.
-    r_mean, r_deviation
-        Mean and standard deviation over reruns of Pearson's r among these respondents; good when rho > .9.
-    scores, noise
-        (respondents,): expected score, and its variance over seeds.
-    agreement, kappa
-        (respondents,): expected share of items that come out alike in two runs, and Cohen's kappa of them; a kappa is
-        NaN where only one outcome can occur.
-    pairs
-        Flip probabilities of pairs and the expected tau, with the correction for counts.
-    item_variance, seed_variance
-        Respondent-by-item variance that is no seed noise (beyond respondent and item), and mean seed variance of one
-        answer: what a G study of one run lumps together as residual.
-    n_items
-        (respondents,): items with a probability.
+    - `rho`: Reliability of one run's scores (the expected ICC, and the expected r to first order); its `status`
+      speaks for the whole.
+    - `r_mean, r_deviation`: Mean and standard deviation over reruns of Pearson's r among these respondents; good when
+      rho > .9.
+    - `scores, noise`: (respondents,): expected score, and its variance over seeds.
+    - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs, and Cohen's kappa
+      of them; a kappa is NaN where only one outcome can occur.
+    - `pairs`: Flip probabilities of pairs and the expected tau, with the correction for counts.
+    - `item_variance, seed_variance`: Respondent-by-item variance that is no seed noise (beyond respondent and item),
+      and mean seed variance of one answer: what a G study of one run lumps together as residual.
+    - `n_items`: (respondents,): items with a probability.
     """
 
     rho: Coefficient
@@ -71,11 +62,11 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
             A = sum d^2, d = mu - mean mu, P = I - 11' / M - d d' / A, V = diag(v)
         per respondent: agreement = mean(p^2 + (1 - p)^2),  kappa = Var_i(p) / (mu (1 - mu))
 
-    Parameters
-    ----------
-    probabilities
-        (respondents, items): probability that the answer is scored 1; NaN where there is none (left out, respondent by
-        respondent).
+    The variance of the score is that of a sum of independent, unequal Bernoulli trials (Poisson-binomial) and exact;
+    the reliability is a ratio of expectations with a bias of order 1 / M.
+
+    - `probabilities`: (respondents, items): probability that the answer is scored 1; NaN where there is none (left
+      out, respondent by respondent).
 
     Returns
     -------
@@ -84,23 +75,13 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
         `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), `not_applicable` when a
         number is no probability.
 
-    Raises
-    ------
-    ValueError
-        `probabilities` is not a matrix.
-
-    Notes
-    -----
-    The variance of the score is that of a sum of independent, unequal Bernoulli trials (Poisson-binomial) and exact;
-    the reliability is a ratio of expectations with a bias of order 1 / M.
-
     Examples
     --------
     Three respondents who answer every one of 100 items rightly with probability .9, .5 and .1; by hand s2_mu = .16,
     vbar = (.09 + .25 + .09) / 300:
 
-    >>> found = expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1))
-    >>> round(found.rho.value, 6), round(found.agreement[1].item(), 6), round(found.kappa[0].item(), 6)
+    >>> result = expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1))
+    >>> round(result.rho.value, 6), round(result.agreement[1].item(), 6), round(result.kappa[0].item(), 6)
     (0.991121, 0.5, 0.0)
     """
     p = np.asarray(probabilities, dtype=np.float64)
@@ -160,7 +141,7 @@ def _item_variance(p: Array) -> float:
     return float(np.square(residual).sum()) / ((m - 1) * (n - 1))
 
 
-def _absent(status: Status, reason: str, count: npt.NDArray[np.int64]) -> ExpectedRetest:
+def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
     return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, nan, nan, tuple(count.tolist()))
@@ -171,14 +152,9 @@ def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: 
 
         p(T) = 1 / (1 + exp(-l / T)),   l = log P(first) - log P(second) at temperature 1
 
-    Parameters
-    ----------
-    log_odds
-        Any shape.
-    temperature
-        0 is greedy decoding (an even chance stays .5: either answer may come).
-    top_p
-        Nucleus: an answer whose probability reaches it is given always.
+    - `log_odds`: Any shape.
+    - `temperature`: 0 is greedy decoding (an even chance stays .5: either answer may come).
+    - `top_p`: Nucleus: an answer whose probability reaches it is given always.
 
     Returns
     -------
@@ -217,24 +193,14 @@ def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, t
     Where a benchmark looks reliable only because it is run near temperature 0, the curve shows it: the reliability
     tends to 1 as the temperature falls, whatever the models know.
 
-    Parameters
-    ----------
-    log_odds
-        (respondents, items): log odds at temperature 1 of the answer that is scored 1.
-    temperatures
-        (points,)
-    top_p
-        Nucleus.
+    - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
+    - `temperatures`: (points,)
+    - `top_p`: Nucleus.
 
     Returns
     -------
     TemperatureCurve
         Each point with the states of `expected_retest`.
-
-    Raises
-    ------
-    ValueError
-        `log_odds` is not a matrix.
 
     Examples
     --------
@@ -242,15 +208,15 @@ def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, t
     >>> [round(c.value, 3) for c in temperature_curve(odds, [0, 0.5, 1, 2]).rho]
     [1.0, 0.934, 0.806, 0.519]
     """
-    found = [
+    points = [
         (float(t), expected_retest(sampling_probability(log_odds, float(t), top_p=top_p)))
         for t in np.ravel(np.asarray(temperatures, dtype=np.float64))
     ]
     return TemperatureCurve(
-        tuple(t for t, _ in found),
-        tuple(c.rho for _, c in found),
-        tuple(_mean(c.noise) for _, c in found),
-        tuple(_mean(c.scores) for _, c in found),
+        tuple(t for t, _ in points),
+        tuple(c.rho for _, c in points),
+        tuple(_mean(c.noise) for _, c in points),
+        tuple(_mean(c.scores) for _, c in points),
     )
 
 

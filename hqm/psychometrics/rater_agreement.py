@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import Bounds, Coefficient
 
-Array = npt.NDArray[np.float64]
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 ONE_CATEGORY = "single_category: every rating is the same, so agreement beyond chance is not defined"
 
@@ -28,31 +29,19 @@ def krippendorff_alpha(
         D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
         d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
 
-    Parameters
-    ----------
-    ratings
-        (raters, units): numbers (category codes for nominal); NaN where a rater did not rate. Units with one rating are
-        left out.
-    measurement
-        The scale's level.
-    level
-        Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
+    Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above reliable, .667 to .800
+    for tentative conclusions, below that discard.
+
+    - `ratings`: (raters, units): numbers (category codes for nominal); NaN where a rater did not rate. Units with one
+      rating are left out.
+    - `measurement`: The scale's level.
+    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
 
     Returns
     -------
     Coefficient
         `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category,
         `not_applicable` for a ratio scale with negative numbers.
-
-    Raises
-    ------
-    ValueError
-        `ratings` is not a matrix or the level has no such name.
-
-    Notes
-    -----
-    Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above reliable, .667 to .800
-    for tentative conclusions, below that discard.
 
     Examples
     --------
@@ -104,30 +93,18 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
 
         AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
 
-    Parameters
-    ----------
-    ratings
-        (raters, units): category codes; NaN where a rater did not rate.
-    categories
-        How many categories there are to choose from, where some were never used.
-    level
-        Confidence level of the interval over units (`fixed`), Student's with Gwet's variance, cut at 1.
+    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement. British
+    Journal of Mathematical and Statistical Psychology, 61, 29-48.
+
+    - `ratings`: (raters, units): category codes; NaN where a rater did not rate.
+    - `categories`: How many categories there are to choose from, where some were never used.
+    - `level`: Confidence level of the interval over units (`fixed`), Student's with Gwet's variance, cut at 1.
 
     Returns
     -------
     Coefficient
         `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category (when no larger
         number of categories is given).
-
-    Raises
-    ------
-    ValueError
-        `ratings` is not a matrix.
-
-    Notes
-    -----
-    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement. British
-    Journal of Mathematical and Statistical Psychology, 61, 29-48.
 
     Examples
     --------
@@ -136,8 +113,8 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
     >>> nan = np.nan
     >>> raters = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, nan],
     ...           [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 3], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan]]
-    >>> found = gwet_ac1(raters)
-    >>> round(found.value, 5), round(found.se, 5)
+    >>> result = gwet_ac1(raters)
+    >>> round(result.value, 5), round(result.se, 5)
     (0.77544, 0.14295)
     """
     counts, values = _counts(ratings)
@@ -167,66 +144,50 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
     return _over_items(value, error, units, level, "Gwet", factor)
 
 
-def cohen_kappa(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
-    """Cohen's kappa of two raters: agreement beyond what their own margins would give.
+def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95) -> Coefficient:
+    """The probability that two verdicts on the same response differ.
 
-    It is a property of the pair of margins as much as of the raters: with one prevailing category it can be near 0 or
-    negative at 90 % agreement. Read it beside `specific_agreement`.
+        mean over items of the share of pairs of verdicts that differ
 
-        kappa = (po - pe) / (1 - pe),   pe = sum_k p_k. p_.k
-
-    Parameters
-    ----------
-    x, y
-        (units,): category codes of both raters; pairs with a missing code are left out.
-    level
-        Confidence level of the interval over units (`fixed`), normal with the large-sample variance, cut at 1.
+    - `verdicts`: (verdicts, items): category codes; NaN where a verdict is missing. Items with one verdict are left
+      out.
+    - `clusters`: (items,): labels of what items share.
+    - `level`: Confidence level of the normal interval over items (`fixed`).
 
     Returns
     -------
     Coefficient
-        `n` counts units. `insufficient` without a pair, `degenerate` when both raters use one and the same category.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Cohen, J. (1960). Educational and Psychological Measurement, 20, 37-46. Fleiss, J. L., Cohen, J. and Everitt, B. S.
-    (1969). Psychological Bulletin, 72, 323-327 (variance).
+        `n` counts items. `insufficient` without an item judged twice.
 
     Examples
     --------
-    The table 90/5/5/0 (Feinstein and Cicchetti 1990): agreement .90, kappa below 0.
-
-    >>> first, second = [1] * 95 + [0] * 5, [1] * 90 + [0] * 5 + [1] * 5
-    >>> round(cohen_kappa(first, second).value, 4)
-    -0.0526
+    >>> flip_rate([[1, 1, 0, 0], [1, 0, 0, 0]]).value
+    0.25
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {a.shape} and {b.shape}")
-    both = np.isfinite(a) & np.isfinite(b)
-    n = int(both.sum())
+    x = np.asarray(verdicts, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"verdicts must have shape (verdicts, items), got {x.shape}")
+    labels = labels_of(clusters, x.shape[1])
+    there = np.isfinite(x)
+    judged = there.sum(axis=0)
+    used = judged >= 2
+    n = int(used.sum())
     if n == 0:
-        return Coefficient.absent("insufficient", "no unit is rated by both")
-    values, codes = np.unique(np.concatenate([a[both], b[both]]), return_inverse=True)
-    q = len(values)
-    if q < 2:
-        return Coefficient.absent("degenerate", ONE_CATEGORY, n)
-    table = np.bincount(codes[:n] * q + codes[n:], minlength=q * q).reshape(q, q) / n
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    agreed, chance = float(np.trace(table)), float(rows @ columns)
-    value = (agreed - chance) / (1 - chance)
-    # the two margins of a cell enter as its column's row share and its row's column share
-    crossed = columns[:, None] + rows
-    diagonal = float((np.diag(table) * (1 - (rows + columns) * (1 - value)) ** 2).sum())
-    off = table * crossed**2
-    off_sum = (1 - value) ** 2 * float(off.sum() - np.trace(off))
-    variance = (diagonal + off_sum - (value - chance * (1 - value)) ** 2) / (n * (1 - chance) ** 2)
-    return _over_items(value, math.sqrt(max(0.0, variance)), n, level, "large sample")
+        return Coefficient.absent("insufficient", "no item has two verdicts")
+    alike = np.zeros(x.shape[1])
+    for value in np.unique(x[there]):
+        times = (x == value).sum(axis=0)
+        alike += times * (times - 1)
+    apart = np.where(used, 1 - alike / np.maximum(judged * (judged - 1), 1), 0.0)
+    mean, error = mean_with_error(*cluster_sums(apart[None], used[None], labels))
+    value, spread = float(mean[0]), float(error[0])
+    if not spread > 0:
+        return Coefficient(value, n=n, level=level)
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + level / 2)) * spread
+    ends = Bounds(max(0.0, value - half), min(1.0, value + half), "cluster normal", level)
+    return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
 
 
 def _over_items(value: float, error: float, n: int, level: float, method: str, factor: float = math.nan) -> Coefficient:

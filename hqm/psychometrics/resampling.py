@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Bounds
 
 FEWEST = 10
@@ -16,7 +17,7 @@ FEWEST = 10
 
 def multiplicities(
     respondents: int, rng: np.random.Generator, replicates: int, families: Sequence[str] | None = None
-) -> npt.NDArray[np.float64]:
+) -> Array:
     """How often each respondent is drawn in each replicate; a family comes as a whole.
 
     Returns
@@ -31,7 +32,7 @@ def multiplicities(
 
 
 def respondent_bootstrap(
-    statistic: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
+    statistic: Callable[[Array], Array],
     respondents: int,
     rng: np.random.Generator,
     *,
@@ -41,23 +42,16 @@ def respondent_bootstrap(
 ) -> tuple[Bounds | None, float]:
     """The percentile interval of a statistic over another sample of respondents.
 
-    Parameters
-    ----------
-    statistic
-        Multiplicities (replicates, respondents) -> (replicates,); NaN where a replicate has no value.
-    respondents
-        How many there are.
-    families
-        (respondents,): relatives are drawn together, so that the interval counts them once.
+    Percentiles do not change under a monotone transformation: the interval of r is that of Fisher's z, brought back.
+    Efron, B. (1979). Bootstrap methods. Annals of Statistics, 7, 1-26.
+
+    - `statistic`: Multiplicities (replicates, respondents) -> (replicates,); NaN where a replicate has no value.
+    - `respondents`: How many there are.
+    - `families`: (respondents,): relatives are drawn together, so that the interval counts them once.
 
     Returns
     -------
     The bounds (None below 10 units, or when under half of the replicates have a value) and the standard error.
-
-    Notes
-    -----
-    Percentiles do not change under a monotone transformation: the interval of r is that of Fisher's z, brought back.
-    Efron, B. (1979). Bootstrap methods. Annals of Statistics, 7, 1-26.
 
     Examples
     --------
@@ -81,23 +75,11 @@ def respondent_bootstrap(
 
 def one_by_one(
     statistic: Callable[[npt.NDArray[np.intp]], float],
-) -> Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]:
+) -> Callable[[Array], Array]:
     """A statistic of drawn indices, as one of multiplicities."""
 
-    def over(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def over(weights: Array) -> Array:
         index = np.arange(weights.shape[1])
         return np.array([statistic(np.repeat(index, row.astype(np.intp))) for row in weights])
 
     return over
-
-
-def weighted_correlation(
-    weights: npt.NDArray[np.float64], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Pearson's correlation of every replicate; NaN where one side is constant."""
-    x, y, total = x - x.mean(), y - y.mean(), weights.sum(axis=1)
-    mx, my = weights @ x / total, weights @ y / total
-    vx, vy = weights @ (x * x) / total - mx**2, weights @ (y * y) / total - my**2
-    ok = (vx > 1e-12 * x.var()) & (vy > 1e-12 * y.var())
-    product = np.where(ok, vx * vy, 1.0)
-    return np.where(ok, (weights @ (x * y) / total - mx * my) / np.sqrt(product), np.nan)

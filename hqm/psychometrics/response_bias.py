@@ -8,28 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import paired
-from hqm.psychometrics.form_effect import mean_with_error
-from hqm.psychometrics.generalized_retest import cluster_sums
-from hqm.psychometrics.icc import icc
+from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.length import spearman_brown
 from hqm.psychometrics.result import Bounds, Coefficient
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseBias:
     """A bias of every respondent with its mean and spread.
 
-    Parameters
-    ----------
-    respondents
-        One coefficient a respondent; the interval is over items (`fixed`) where items were given.
-    mean
-        Over respondents, with Student's interval; its `status` speaks for the whole.
-    deviation
-        Standard deviation over respondents; NaN below 2.
+    - `respondents`: One coefficient a respondent; the interval is over items (`fixed`) where items were given.
+    - `mean`: Over respondents, with Student's interval; its `status` speaks for the whole.
+    - `deviation`: Standard deviation over respondents; NaN below 2.
     """
 
     respondents: tuple[Coefficient, ...]
@@ -52,15 +45,9 @@ def acquiescence(
 
         a_m = (yes rate on A + yes rate on B) / 2 - 1/2
 
-    Parameters
-    ----------
-    yes_first, yes_second
-        (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN for neither; items of the
-        two forms in the same order.
-    clusters
-        (items,): labels of what items share; only with answers.
-    level
-        Confidence level.
+    - `yes_first, yes_second`: (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN
+      for neither; items of the two forms in the same order.
+    - `clusters`: (items,): labels of what items share; only with answers.
 
     Returns
     -------
@@ -68,71 +55,18 @@ def acquiescence(
         `insufficient` without any respondent on both forms; `not_applicable` where a rate is outside 0 to 1. Intervals
         of single respondents exist only for answers.
 
-    Raises
-    ------
-    ValueError
-        Shapes do not fit.
-
     Examples
     --------
     POPE and its parallel form (arXiv 2406.17115, Table 2): two models say yes, two say no.
 
-    >>> found = acquiescence([0.783, 0.715, 0.251, 0.193], [0.706, 0.756, 0.217, 0.220])
-    >>> [round(c.value, 4) for c in found.respondents]
+    >>> result = acquiescence([0.783, 0.715, 0.251, 0.193], [0.706, 0.756, 0.217, 0.220])
+    >>> [round(c.value, 4) for c in result.respondents]
     [0.2445, 0.2355, -0.266, -0.2935]
     """
     a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
     if a.shape != b.shape or a.ndim not in (1, 2):
         raise ValueError(f"two vectors of rates or two matrices of answers are needed, got {a.shape} and {b.shape}")
     return _bias((a + b) / 2 - 0.5, (a, b), clusters, level)
-
-
-def yes_excess(
-    yes: npt.ArrayLike,
-    truth: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    *,
-    level: float = 0.95,
-) -> ResponseBias:
-    """How much more often a respondent says yes than yes is true, on one form.
-
-    It mixes habit with ability: a respondent who cannot see and guesses half and half shows an excess wherever fewer
-    than half of the answers are yes. `acquiescence` on two opposite forms and `signal_detection` take ability out.
-
-        delta_m = yes rate - share of items whose truth is yes
-
-    Parameters
-    ----------
-    yes
-        (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN for neither.
-    truth
-        The share of true yes with rates; (items,) truths with answers.
-    clusters
-        (items,): labels of what items share; only with answers.
-    level
-        Confidence level.
-
-    Returns
-    -------
-    ResponseBias
-        As `acquiescence`.
-
-    Raises
-    ------
-    ValueError
-        Shapes do not fit.
-
-    Examples
-    --------
-    POPE (arXiv 2406.17115, Table 2), a third of whose answers are yes:
-
-    >>> [round(c.value, 3) for c in yes_excess([0.783, 0.715, 0.251, 0.193], 0.333).respondents]
-    [0.45, 0.382, -0.082, -0.14]
-    """
-    x, t = np.asarray(yes, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    if x.ndim not in (1, 2) or (x.ndim == 1 and t.ndim != 0) or (x.ndim == 2 and t.shape != x.shape[1:]):
-        raise ValueError(f"rates with one share, or answers with (items,) truths are needed, got {x.shape}, {t.shape}")
-    return _bias(x - t, (x, t), clusters, level)
 
 
 def _bias(values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike | None, level: float) -> ResponseBias:
@@ -154,9 +88,7 @@ def _bias(values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike |
 
 
 def _clustered(values: Array, clusters: npt.ArrayLike | None) -> tuple[Array, Array]:
-    labels = np.arange(values.shape[1]) if clusters is None else np.asarray(clusters)
-    if labels.shape != values.shape[1:]:
-        raise ValueError(f"clusters must have one label an item ({values.shape[1]}), got shape {labels.shape}")
+    labels = labels_of(clusters, values.shape[1])
     scored = np.isfinite(values)
     if not scored.any():
         none = np.full(len(values), np.nan)
@@ -222,29 +154,18 @@ def pair_coherence(
 
         coherent = mean(yes_A != yes_B),   chance = y_A (1 - y_B) + (1 - y_A) y_B
 
-    Parameters
-    ----------
-    yes_first, yes_second
-        (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair is left out).
-    clusters
-        (items,): labels of what items share.
-    level
-        Confidence level.
+    - `yes_first, yes_second`: (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair is left out).
+    - `clusters`: (items,): labels of what items share.
 
     Returns
     -------
     PairCoherence
         `mean` is `insufficient` without any pair, `not_applicable` when an answer is not 0 or 1.
 
-    Raises
-    ------
-    ValueError
-        Shapes do not fit.
-
     Examples
     --------
-    >>> found = pair_coherence([[1, 1, 0, 1]], [[0, 0, 1, 1]])
-    >>> found.coherent[0].value, found.chance[0]
+    >>> result = pair_coherence([[1, 1, 0, 1]], [[0, 0, 1, 1]])
+    >>> result.coherent[0].value, result.chance[0]
     (0.75, 0.5)
     """
     a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
@@ -286,22 +207,12 @@ def balanced_score(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float 
 
         score = (S_A + S_B) / 2,   reliability = 2 ICC(A,1) / (1 + ICC(A,1))
 
-    Parameters
-    ----------
-    first, second
-        (respondents,): scores on each form.
-    level
-        Confidence level.
+    - `first, second`: (respondents,): scores on each form.
 
     Returns
     -------
     BalancedScore
         The reliability has the states of `icc`; `not_applicable` where the step-up does not exist (ICC of -1 or less).
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
 
     Examples
     --------

@@ -23,26 +23,18 @@ class Bounds:
 class Coefficient:
     """A number with its intervals, its sample size and its state.
 
-    Parameters
-    ----------
-    value
-        NaN unless `status` is `ok` or `not_informative`.
-    low, high
-        The confidence interval over another sample of respondents (`model_population`); NaN where none exists.
-    n
-        How many respondents went in.
-    level, method
-        How the interval was made.
-    status, reason
-        `ok`, or why there is no number, in a sentence.
-    fixed
-        The interval for these respondents over another sample of items or seeds (`fixed_models`), where there is one.
-    se
-        The standard error on the scale of `value`; NaN where none is used.
-    raw
-        What the formula gave before it was cut to its range (a negative variance ratio); NaN where nothing was cut.
-    flags
-        Names of what a reader must know beside the number (`NEGATIVE_COMPONENT`).
+    - `value`: NaN unless `status` is `ok` or `not_informative`.
+    - `low, high`: The confidence interval over another sample of respondents (`model_population`); NaN where none
+      exists.
+    - `n`: How many respondents went in.
+    - `level, method`: How the interval was made.
+    - `status, reason`: `ok`, or why there is no number, in a sentence.
+    - `fixed`: The interval for these respondents over another sample of items or seeds (`fixed_models`), where there
+      is one.
+    - `se`: The standard error on the scale of `value`; NaN where none is used.
+    - `raw`: What the formula gave before it was cut to its range (a negative variance ratio); NaN where nothing was
+      cut.
+    - `flags`: Names of what a reader must know beside the number (`NEGATIVE_COMPONENT`).
     """
 
     value: float

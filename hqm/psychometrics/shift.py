@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.correlation import paired
-from hqm.psychometrics.icc import icc
+from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.result import Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest
 
@@ -21,19 +21,15 @@ def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Co
 
         d = mean(y - x),   interval d +- t(n - 1) s_d / sqrt(n)
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
+    The interval generalises over respondents.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
 
     Returns
     -------
     Coefficient
         In score units. `insufficient` without any pair; no interval below 2 pairs.
-
-    Notes
-    -----
-    The interval generalises over respondents.
 
     Examples
     --------
@@ -63,10 +59,7 @@ def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
 
         F = MSC / MSE,  df K - 1 and (M - 1)(K - 1)
 
-    Parameters
-    ----------
-    scores
-        (respondents, administrations); respondents with a missing score are left out.
+    - `scores`: (respondents, administrations); respondents with a missing score are left out.
 
     Returns
     -------
@@ -74,11 +67,6 @@ def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
         `insufficient` for fewer than 3 respondents or 2 administrations; `degenerate` when the respondents do not
         differ; `not_informative` for identical administrations. The statistic is infinite when all respondents shift
         by exactly the same amount.
-
-    Raises
-    ------
-    ValueError
-        `scores` is not a matrix.
 
     Examples
     --------
@@ -90,34 +78,28 @@ def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
     """
     from scipy.special import fdtrc
 
-    found, name = icc(scores), "equal means (F)"
-    if found.c1.status != "ok":
-        return SignificanceTest.absent(found.c1.status, found.c1.reason, found.n, name)
-    df, df2 = found.k - 1, (found.n - 1) * (found.k - 1)
-    if found.ms_error == 0.0:
-        if found.ms_columns == 0.0:
+    correlations, name = icc(scores), "equal means (F)"
+    if correlations.c1.status != "ok":
+        return SignificanceTest.absent(correlations.c1.status, correlations.c1.reason, correlations.n, name)
+    df, df2 = correlations.k - 1, (correlations.n - 1) * (correlations.k - 1)
+    if correlations.ms_error == 0.0:
+        if correlations.ms_columns == 0.0:
             reason = "the administrations are identical"
-            return SignificanceTest.absent("not_informative", reason, found.n, name)
-        return SignificanceTest(math.inf, df, 0.0, name, found.n, df2)
-    ratio = found.ms_columns / found.ms_error
-    return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, found.n, df2)
+            return SignificanceTest.absent("not_informative", reason, correlations.n, name)
+        return SignificanceTest(math.inf, df, 0.0, name, correlations.n, df2)
+    ratio = correlations.ms_columns / correlations.ms_error
+    return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, correlations.n, df2)
 
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
     """The two one-sided tests of a mean difference.
 
-    Parameters
-    ----------
-    shift
-        Mean difference (other - first) with the 1 - 2 alpha interval; the administrations are equivalent exactly when
-        it lies inside -margin to +margin.
-    margin, alpha
-        What was declared before looking.
-    p_lower, p_upper
-        Probabilities for "not above -margin" and "not below +margin".
-    status, reason
-        `ok`, or why there is no test, in a sentence.
+    - `shift`: Mean difference (other - first) with the 1 - 2 alpha interval; the administrations are equivalent
+      exactly when it lies inside -margin to +margin.
+    - `margin, alpha`: What was declared before looking.
+    - `p_lower, p_upper`: Probabilities for "not above -margin" and "not below +margin".
+    - `status, reason`: `ok`, or why there is no test, in a sentence.
     """
 
     shift: Coefficient
@@ -133,11 +115,6 @@ class Equivalence:
         """The larger of the two probabilities; NaN without a test."""
         return max(self.p_lower, self.p_upper) if self.status == "ok" else math.nan
 
-    @property
-    def equivalent(self) -> bool | None:
-        """Whether both one-sided tests reject; None without a test."""
-        return self.p < self.alpha if self.status == "ok" else None
-
 
 def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05) -> Equivalence:
     """Whether two administrations have the same mean up to a margin: two one-sided tests.
@@ -147,14 +124,13 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
 
         t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    margin
-        The largest mean difference that does not matter, in score units.
-    alpha
-        Level of each one-sided test.
+    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach. Journal of
+    Pharmacokinetics and Biopharmaceutics, 15, 657-680.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `margin`: The largest mean difference that does not matter, in score units.
+    - `alpha`: Level of each one-sided test.
 
     Returns
     -------
@@ -162,25 +138,15 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
         `insufficient` for fewer than 3 respondents, `degenerate` when all differences are equal, `not_applicable` for a
         margin that is not positive.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach. Journal of
-    Pharmacokinetics and Biopharmaceutics, 15, 657-680.
-
     Examples
     --------
     Peak flow of 17 people with two meters (Bland and Altman 1986), 30 l/min not mattering:
 
     >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
     >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> found = equivalence(wright, mini, 30)
-    >>> round(found.p, 7), found.equivalent
-    (0.0045549, True)
+    >>> result = equivalence(wright, mini, 30)
+    >>> round(result.p, 7)
+    0.0045549
     """
     a, b = paired(x, y)
     n = len(a)
@@ -210,12 +176,8 @@ def equivalence_margin(scores: npt.ArrayLike, mdc95: float = math.nan) -> Coeffi
 
         margin = max(median gap / 2, MDC95)
 
-    Parameters
-    ----------
-    scores
-        (respondents,): scores of the reference administration; missing ones are left out.
-    mdc95
-        Minimal detectable change between two seeds, where it is known (`rho_g`, `measurement_error`).
+    - `scores`: (respondents,): scores of the reference administration; missing ones are left out.
+    - `mdc95`: Minimal detectable change between two seeds, where it is known (`rho_g`).
 
     Returns
     -------

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.cues import words
-from hqm.psychometrics.folds import Hits, Labelled, Numbers, accuracy, deal, gain_over, majority
+from hqm.psychometrics.folds import Labelled, accuracy, deal, gain_over, majority
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -32,16 +33,10 @@ class BlindType:
 class Solvability:
     """What the texts of the questions alone can answer.
 
-    Parameters
-    ----------
-    accuracy, baseline
-        Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
-    gain, p
-        Their difference, and its one-sided p-value with clusters as units.
-    types
-        The same for every type, q by Benjamini and Hochberg.
-    features
-        Word and letter sequences the classifier saw.
+    - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
+    - `gain, p`: Their difference, and its one-sided p-value with clusters as units.
+    - `types`: The same for every type, q by Benjamini and Hochberg.
+    - `features`: Word and letter sequences the classifier saw.
     """
 
     accuracy: Coefficient
@@ -76,19 +71,14 @@ def blind_solvability(
 
         label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
 
-    Parameters
-    ----------
-    questions, labels
-        (items,)
-    rng
-        Deals the clusters into folds.
-    clusters
-        (items,): pictures. Questions of one picture, or of one pair, stay in one fold, else a question's twin with the opposite
-        label would be learnt. By default every item stands alone.
-    types
-        (items,)
-    folds, level
-        Of the cross-validation and of the intervals.
+    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are balanced.
+
+    - `questions, labels`: (items,)
+    - `rng`: Deals the clusters into folds.
+    - `clusters`: (items,): pictures. Questions of one picture, or of one pair, stay in one fold, else a question's
+      twin with the opposite label would be learnt. By default every item stands alone.
+    - `types`: (items,)
+    - `folds, level`: Of the cross-validation and of the intervals.
 
     Returns
     -------
@@ -96,18 +86,14 @@ def blind_solvability(
         `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same; `not_informative` when
         every type has one label only: the baseline is then 1 and the text can add nothing.
 
-    Notes
-    -----
-    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are balanced.
-
     Examples
     --------
     Questions about the sea are always "yes":
 
     >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat", "tram")]
     >>> rng = np.random.default_rng(0)
-    >>> found = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)], rng=rng)
-    >>> found.accuracy.value, found.baseline
+    >>> result = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)], rng=rng)
+    >>> result.accuracy.value, result.baseline
     (1.0, 0.5)
     """
     if len(questions) != len(labels):
@@ -154,15 +140,15 @@ def _features(questions: Sequence[str]) -> tuple[Numbers, Numbers, int]:
         if text not in known:
             split = words(text)
             padded = f" {' '.join(split)} "
-            found = {f"w {w}" for w in split} | {f"w {a} {b}" for a, b in pairwise(split)}
-            found |= {padded[j : j + k] for k in (3, 4) for j in range(len(padded) - k + 1)}
-            known[text] = [place.setdefault(f, len(place)) for f in sorted(found)]
+            features = {f"w {w}" for w in split} | {f"w {a} {b}" for a, b in pairwise(split)}
+            features |= {padded[j : j + k] for k in (3, 4) for j in range(len(padded) - k + 1)}
+            known[text] = [place.setdefault(f, len(place)) for f in sorted(features)]
         feature += known[text]
         item += [i] * len(known[text])
     return np.array(item, dtype=np.int64), np.array(feature, dtype=np.int64), len(place)
 
 
-def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Hits:
+def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Array:
     """Which items are predicted rightly from the other folds."""
     hits = np.zeros(len(items.label))
     count = len(items.labels)

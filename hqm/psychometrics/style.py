@@ -8,72 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import paired, pearson
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.result import Coefficient
-
-
-def length_shift(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
-    """How much longer the answers to the second form are, as the mean log ratio.
-
-    Lengths differ by factors, not by words: exp of the value is the typical ratio of the mean lengths.
-
-        mean over respondents of log(length_B / length_A), with Student's interval
-
-    Parameters
-    ----------
-    first, second
-        (respondents,): mean length of the answers on each form, in words or tokens; pairs with a missing or zero length
-        are left out.
-    level
-        Confidence level.
-
-    Returns
-    -------
-    Coefficient
-        On the log scale. `insufficient` without any pair; no interval below 2.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Examples
-    --------
-    AMBER-g and its parallel form (arXiv 2406.17115, Table 3): answers are a third as long, but not for every model.
-
-    >>> found = length_shift([104.66, 80.53, 56.44, 47.15], [10.37, 10.66, 22.53, 63.46])
-    >>> round(math.exp(found.value), 3)
-    0.29
-    """
-    a, b = paired(first, second)
-    positive = (a > 0) & (b > 0)
-    ratio = np.log(b[positive] / a[positive])
-    n = len(ratio)
-    if n == 0:
-        return Coefficient.absent("insufficient", "no respondent has a length on both forms")
-    value = float(ratio.mean())
-    if n < 2:
-        return Coefficient(value, n=n, level=level)
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(n - 1, 0.5 + level / 2)) * float(ratio.std(ddof=1)) / math.sqrt(n)
-    return Coefficient(value, value - half, value + half, n, level, "t on logs")
 
 
 @dataclass(frozen=True, slots=True)
 class LengthElasticity:
     """How a score moves with the length of the answers.
 
-    Parameters
-    ----------
-    elasticity
-        Per cent by which the score changes with one per cent of length, respondents' and forms' levels taken out: do
-        respondents whose answers grow more also change more? Its `status` speaks for the whole.
-    within
-        The same with respondents' levels alone taken out: what a change of form moves, by length or otherwise.
-    correlation
-        Correlation of log score and log length over all respondents and forms, nothing taken out; its interval counts
-        respondents, not cells.
+    - `elasticity`: Per cent by which the score changes with one per cent of length, respondents' and forms' levels
+      taken out: do respondents whose answers grow more also change more? Its `status` speaks for the whole.
+    - `within`: The same with respondents' levels alone taken out: what a change of form moves, by length or
+      otherwise.
+    - `correlation`: Correlation of log score and log length over all respondents and forms, nothing taken out; its
+      interval counts respondents, not cells.
     """
 
     elasticity: Coefficient
@@ -93,13 +42,8 @@ def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: f
 
     With two forms b is the slope of the log ratios of scores on the log ratios of lengths.
 
-    Parameters
-    ----------
-    scores, lengths
-        (respondents, forms): positive scores and mean lengths; cells with a missing or non-positive number are left
-        out, then respondents with fewer than 2 cells.
-    level
-        Confidence level.
+    - `scores, lengths`: (respondents, forms): positive scores and mean lengths; cells with a missing or non-positive
+      number are left out, then respondents with fewer than 2 cells.
 
     Returns
     -------
@@ -107,19 +51,14 @@ def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: f
         `insufficient` for fewer than 3 respondents with 2 forms, `degenerate` when lengths do not vary beyond the
         levels. No interval when the fit is exact.
 
-    Raises
-    ------
-    ValueError
-        The shapes differ.
-
     Examples
     --------
     CHAIR on AMBER-g and its parallel form (arXiv 2406.17115, Table 3):
 
     >>> chair = [[0.151, 0.037], [0.085, 0.031], [0.109, 0.044], [0.102, 0.128]]
     >>> words = [[104.66, 10.37], [80.53, 10.66], [56.44, 22.53], [47.15, 63.46]]
-    >>> found = length_elasticity(chair, words)
-    >>> round(found.elasticity.value, 3), round(found.correlation.value, 3)
+    >>> result = length_elasticity(chair, words)
+    >>> round(result.elasticity.value, 3), round(result.correlation.value, 3)
     (0.558, 0.946)
     """
     s, w = np.asarray(scores, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
@@ -142,9 +81,7 @@ def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: f
     )
 
 
-def _slope(
-    y: npt.NDArray[np.float64], x: npt.NDArray[np.float64], levels: npt.NDArray[np.float64], m: int, level: float
-) -> Coefficient:
+def _slope(y: Array, x: Array, levels: Array, m: int, level: float) -> Coefficient:
     fitted, _, rank, _ = np.linalg.lstsq(levels, np.stack([x, y], axis=1), rcond=None)
     u, v = (np.stack([x, y], axis=1) - levels @ fitted).T
     spread = float(np.dot(u, u))

@@ -9,23 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Coefficient, Status
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Subscore:
     """One subscore against the total.
 
-    Parameters
-    ----------
-    by_subscore, by_total
-        Share of the true subscore's variance that the observed subscore, or the observed total, explains (PRMSE).
-    gain
-        Their difference, with a jackknife interval over respondents.
-    adds
-        Whether the subscore is worth reporting: the gain is positive. `certain` when its whole interval is.
+    - `by_subscore, by_total`: Share of the true subscore's variance that the observed subscore, or the observed
+      total, explains (PRMSE).
+    - `gain`: Their difference, with a jackknife interval over respondents.
+    - `adds`: Whether the subscore is worth reporting: the gain is positive. `certain` when its whole interval is.
     """
 
     name: str
@@ -48,22 +43,16 @@ def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[
         by subscore = rel_j
         by total    = cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
 
-    Parameters
-    ----------
-    covariance
-        (subscores, subscores): observed covariances; the total is the sum of the subscores.
-    reliability
-        (subscores,): each subscore's reliability.
+    Haberman, S. J. (2008). When can subscores have value? Journal of Educational and Behavioral Statistics, 33, 204-229.
+    Errors of different subscores are taken as uncorrelated.
+
+    - `covariance`: (subscores, subscores): observed covariances; the total is the sum of the subscores.
+    - `reliability`: (subscores,): each subscore's reliability.
 
     Returns
     -------
     tuple of (by subscore, by total)
         NaN where the true subscore has no variance (a reliability of 0 or below).
-
-    Notes
-    -----
-    Haberman, S. J. (2008). When can subscores have value? Journal of Educational and Behavioral Statistics, 33, 204-229.
-    Errors of different subscores are taken as uncorrelated.
 
     Examples
     --------
@@ -93,14 +82,11 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
     Types that rank the respondents as the total does are better estimated from the total: their own score is the total
     with more noise. Printing it as a profile of strengths invites reading noise.
 
-    Parameters
-    ----------
-    scores
-        (respondents, items); an item that a respondent lacks is left out for all.
-    labels
-        (items,): each item's type.
-    level
-        Confidence level of the gain.
+    Reliability is Cronbach's alpha of the type's items (a lower bound: types of mixed content are judged strictly).
+
+    - `scores`: (respondents, items); an item that a respondent lacks is left out for all.
+    - `labels`: (items,): each item's type.
+    - `level`: Confidence level of the gain.
 
     Returns
     -------
@@ -108,16 +94,12 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
         One a type, in the order of first appearance. `insufficient` for fewer than 4 respondents, fewer than 2 types or
         fewer than 2 items of the type; `degenerate` when a type's scores do not vary, or vary less than their noise.
 
-    Notes
-    -----
-    Reliability is Cronbach's alpha of the type's items (a lower bound: types of mixed content are judged strictly).
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> ability = rng.normal(size=(200, 2))[:, [0] * 30 + [1] * 30]
-    >>> found = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float), ["a"] * 30 + ["b"] * 30)
-    >>> [(kind.name, kind.adds) for kind in found]
+    >>> result = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float), ["a"] * 30 + ["b"] * 30)
+    >>> [(kind.name, kind.adds) for kind in result]
     [('a', True), ('b', True)]
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -145,17 +127,17 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
     from scipy.special import ndtri
 
     z = float(ndtri(0.5 + level / 2))
-    found = []
+    subscores = []
     for i, name in enumerate(names):
         if len(members[i]) < 2:
-            found.append(
+            subscores.append(
                 absent(i, "insufficient", f"a subscore needs 2 items without a gap, there are {len(members[i])}")
             )
             continue
         by_sub, by_total = (float(v) for v in whole[i])
         if math.isnan(by_sub) or math.isnan(by_total):
             reason = "the respondents' scores on this type vary no more than noise does"
-            found.append(absent(i, "degenerate", reason))
+            subscores.append(absent(i, "degenerate", reason))
             continue
         value = by_sub - by_total
         without = left[:, i, 0] - left[:, i, 1]
@@ -164,8 +146,8 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
             half = z * math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
             low, high = value - half, value + half
         gain = Coefficient(value, low, high, n, level, "jackknife over respondents")
-        found.append(Subscore(str(name), len(members[i]), by_sub, by_total, gain, value > 0, low > 0))
-    return tuple(found)
+        subscores.append(Subscore(str(name), len(members[i]), by_sub, by_total, gain, value > 0, low > 0))
+    return tuple(subscores)
 
 
 def _within(sums: Array, squares: Array, n: int) -> float:

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Numbers
+
 Draw = Literal["poisson", "multinomial", "gaussian"]
-Array = npt.NDArray[np.float64]
 
 # weights of one chunk: 8 MB of single precision, which stays in a processor's cache
 CHUNK = 2_000_000
@@ -24,12 +25,8 @@ def stream(seed: int, name: str) -> np.random.Generator:
     Every indicator has a stream of its own, made of the audit's seed and a hash of its name: adding an indicator, or
     computing them in another order or in several processes, changes no number of another.
 
-    Parameters
-    ----------
-    seed
-        The audit's seed, not negative.
-    name
-        The indicator's name.
+    - `seed`: The audit's seed, not negative.
+    - `name`: The indicator's name.
 
     Examples
     --------
@@ -107,7 +104,7 @@ def _square_root(tallies: Array) -> Array:
 
 
 def resampled_sums(
-    tallies: Array, strata: npt.NDArray[np.int64], rng: np.random.Generator, replicates: int, draw: Draw
+    tallies: Array, strata: Numbers, rng: np.random.Generator, replicates: int, draw: Draw
 ) -> Iterator[Array]:
     """Totals of the tallies in each replicate, chunk by chunk.
 
@@ -115,14 +112,10 @@ def resampled_sums(
     that totals are comparable between replicates. Each chunk has its own child stream, so a chunk repeats bit for bit
     whatever ran before it.
 
-    Parameters
-    ----------
-    tallies
-        (clusters, columns).
-    strata
-        (clusters,): number of each cluster's stratum, 0 to S - 1; clusters are drawn within it.
-    draw
-        `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the limit law of the totals).
+    - `tallies`: (clusters, columns).
+    - `strata`: (clusters,): number of each cluster's stratum, 0 to S - 1; clusters are drawn within it.
+    - `draw`: `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the limit law of the
+      totals).
 
     Yields
     ------
@@ -151,23 +144,19 @@ def resampled_sums(
                 sums += total + child.standard_normal((size, len(total))) @ root.T
         else:
             for product, count in products:
-                found = product(_weights(draw, child, size, count))
-                part_sums, drawn = found[:, :-1], found[:, -1:]
+                weighted = product(_weights(draw, child, size, count))
+                part_sums, drawn = weighted[:, :-1], weighted[:, -1:]
                 if draw == "poisson":
                     part_sums *= count / np.where(drawn > 0, drawn, np.nan)
                 sums += part_sums
         yield sums
 
 
-def left_out_sums(tallies: Array, strata: npt.NDArray[np.int64]) -> Array:
+def left_out_sums(tallies: Array, strata: Numbers) -> Array:
     """Totals with each cluster left out once, its stratum scaled back to its size.
 
-    Parameters
-    ----------
-    tallies
-        (clusters, columns).
-    strata
-        (clusters,): number of each cluster's stratum.
+    - `tallies`: (clusters, columns).
+    - `strata`: (clusters,): number of each cluster's stratum.
 
     Returns
     -------

@@ -45,12 +45,10 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
         ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)
         ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)
 
-    Parameters
-    ----------
-    scores
-        (respondents, administrations); respondents with a missing score are left out.
-    level
-        Confidence level of both intervals.
+    McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation coefficients.
+    Psychological Methods, 1, 30-46; the interval of ICC(A,1) uses Satterthwaite's degrees of freedom.
+
+    - `scores`: (respondents, administrations); respondents with a missing score are left out.
 
     Returns
     -------
@@ -58,18 +56,13 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
         `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies between
         respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
 
-    Notes
-    -----
-    McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation coefficients.
-    Psychological Methods, 1, 30-46; the interval of ICC(A,1) uses Satterthwaite's degrees of freedom.
-
     Examples
     --------
     Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 2):
 
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> found = icc(ratings)
-    >>> round(found.a1.value, 2), round(found.c1.value, 2)
+    >>> result = icc(ratings)
+    >>> round(result.a1.value, 2), round(result.c1.value, 2)
     (0.29, 0.71)
     """
     x = np.asarray(scores, dtype=np.float64)

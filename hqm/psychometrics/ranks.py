@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array, Flags
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.result import Coefficient, Status
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +32,16 @@ class TopK:
 class RankStability:
     """Stability of an order under the scores' noise.
 
-    Parameters
-    ----------
-    same_winner
-        Probability that two runs have the same winner.
-    top
-        One entry for every k below the number of respondents.
-    flip
-        (respondents, respondents): probability that two runs order the pair in opposite ways; NaN on the diagonal.
-    mean_flip, adjacent_flip, top5_flip
-        Its mean over all pairs, over neighbours, over the pairs among the five best.
-    expected_tau, tau_to_truth
-        Expected Kendall correlation of two runs, and of a run with the order without noise.
-    n, draws
-        Respondents that went in, and how many pairs of runs were drawn.
-    status, reason
-        `ok`, or why there are no numbers (all NaN then), in a sentence.
+    - `same_winner`: Probability that two runs have the same winner.
+    - `top`: One entry for every k below the number of respondents.
+    - `flip`: (respondents, respondents): probability that two runs order the pair in opposite ways; NaN on the
+      diagonal.
+    - `mean_flip, adjacent_flip, top5_flip`: Its mean over all pairs, over neighbours, over the pairs among the five
+      best.
+    - `expected_tau, tau_to_truth`: Expected Kendall correlation of two runs, and of a run with the order without
+      noise.
+    - `n, draws`: Respondents that went in, and how many pairs of runs were drawn.
+    - `status, reason`: `ok`, or why there are no numbers (all NaN then), in a sentence.
     """
 
     same_winner: float
@@ -94,24 +87,14 @@ def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | No
         q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
         with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
-    Parameters
-    ----------
-    scores
-        (respondents,): true scores, or the best guess at them.
-    noise
-        (respondents,): variance of one run's score over seeds.
-    n_items
-        How many items a score counts, for the continuity correction; None without.
+    - `scores`: (respondents,): true scores, or the best guess at them.
+    - `noise`: (respondents,): variance of one run's score over seeds.
+    - `n_items`: How many items a score counts, for the continuity correction; None without.
 
     Returns
     -------
     PairOrder
         NaN for pairs with a missing number.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
 
     Examples
     --------
@@ -159,24 +142,15 @@ def rank_stability(
 
         S*_1, S*_2 ~ N(S, diag(v));   with a reliability: S -> mean + rho (S - mean)
 
-    Parameters
-    ----------
-    scores
-        (respondents,): scores; a respondent without a score or without noise is left out.
-    noise
-        (respondents,): variance of one run's score over seeds (`rho_g(...).noise`, `expected_retest(...).noise`).
-    rng
-        Draws the runs.
-    k
-        Sizes of the top sets; those not below the number of respondents are passed over.
-    draws
-        How many pairs of runs are drawn.
-    n_items
-        How many items a score counts, for the continuity correction of the pairs.
-    reliability
-        Draws the scores together first, for questions about the true spread.
-    higher_is_better
-        Whether the winner has the highest score (False for hallucination rates).
+    - `scores`: (respondents,): scores; a respondent without a score or without noise is left out.
+    - `noise`: (respondents,): variance of one run's score over seeds (`rho_g(...).noise`,
+      `expected_retest(...).noise`).
+    - `rng`: Draws the runs.
+    - `k`: Sizes of the top sets; those not below the number of respondents are passed over.
+    - `draws`: How many pairs of runs are drawn.
+    - `n_items`: How many items a score counts, for the continuity correction of the pairs.
+    - `reliability`: Draws the scores together first, for questions about the true spread.
+    - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
 
     Returns
     -------
@@ -184,15 +158,10 @@ def rank_stability(
         `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score, `not_informative` with
         its values when there is no noise at all.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
     Examples
     --------
-    >>> found = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
-    >>> found.same_winner, found.top[0].chance == 1 / 3, round(found.expected_tau, 6)
+    >>> result = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
+    >>> result.same_winner, result.top[0].chance == 1 / 3, round(result.expected_tau, 6)
     (1.0, True, 1.0)
     """
     s, v = paired(scores, noise)
@@ -245,25 +214,16 @@ def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_bette
 
     Read it against the k / M that two orders drawn by lot share.
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    k
-        The size of the top set.
-    higher_is_better
-        Whether the best have the highest scores.
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `k`: The size of the top set.
+    - `higher_is_better`: Whether the best have the highest scores.
 
     Returns
     -------
     Coefficient
         Without an interval. `insufficient` unless 0 < k < number of respondents, `degenerate` when an administration
         ties all respondents.
-
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
 
     Examples
     --------
@@ -295,7 +255,7 @@ def _mean(x: Array) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def _back(flip: Array, kept: npt.NDArray[np.bool_]) -> Array:
+def _back(flip: Array, kept: Flags) -> Array:
     whole = np.full((len(kept), len(kept)), np.nan)
     whole[np.ix_(kept, kept)] = flip
     return whole

@@ -8,30 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.irt import item_response
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class RaschItem:
     """One item of a Rasch scale.
 
-    Parameters
-    ----------
-    difficulty, se
-        In logits, mean 0 over the items; the ability that passes half the time.
-    infit, outfit
-        Mean squared residuals, weighted by information and plain: 1 as the model expects, above 1.3 erratic (a wrong key, a
-        lucky guess), below .7 too regular (it repeats other items).
-    infit_t, outfit_t
-        The same as approximately normal deviates (Wilson and Hilferty).
-    q
-        Two-sided p of the more extreme of both, after Bonferroni for two and Benjamini and Hochberg over items.
-    misfit
-        Outside .7 to 1.3 and q below alpha.
+    - `difficulty, se`: In logits, mean 0 over the items; the ability that passes half the time.
+    - `infit, outfit`: Mean squared residuals, weighted by information and plain: 1 as the model expects, above 1.3
+      erratic (a wrong key, a lucky guess), below .7 too regular (it repeats other items).
+    - `infit_t, outfit_t`: The same as approximately normal deviates (Wilson and Hilferty).
+    - `q`: Two-sided p of the more extreme of both, after Bonferroni for two and Benjamini and Hochberg over items.
+    - `misfit`: Outside .7 to 1.3 and q below alpha.
     """
 
     difficulty: float
@@ -50,16 +42,11 @@ class RaschItem:
 class Rasch:
     """A Rasch scale.
 
-    Parameters
-    ----------
-    items
-        In order.
-    ability, ability_se
-        One entry a respondent, in logits: Warm's weighted likelihood estimate, finite even for all passes or none.
-    separation
-        Reliability of the abilities: 1 - mean(se^2) / variance.
-    sigma
-        Standard deviation of the abilities in logits, as the marginal likelihood estimates it.
+    - `items`: In order.
+    - `ability, ability_se`: One entry a respondent, in logits: Warm's weighted likelihood estimate, finite even for
+      all passes or none.
+    - `separation`: Reliability of the abilities: 1 - mean(se^2) / variance.
+    - `sigma`: Standard deviation of the abilities in logits, as the marginal likelihood estimates it.
     """
 
     items: tuple[RaschItem, ...] = ()
@@ -83,27 +70,19 @@ def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = N
         P(x = 1) = 1 / (1 + exp(-(theta - b)))        z = (x - P) / sqrt(P (1 - P))
         outfit = mean z^2        infit = sum (x - P)^2 / sum P (1 - P)
 
-    Parameters
-    ----------
-    scores
-        (respondents, items), binary; NaN where an answer was not scored.
-    alpha
-        False discovery rate of `misfit`.
-    n_eff
-        The number of independent respondents, where some are relatives.
-    gate
-        False fits the model to fewer than 30 respondents, with a flag.
+    Difficulties by marginal maximum likelihood. Warm, T. A. (1989). Weighted likelihood estimation of ability. Psychometrika,
+    54, 427-450. Wright, B. D. and Masters, G. N. (1982). Rating scale analysis, chapter 5, for the fit statistics. They
+    treat abilities as known: with few items they are conservative.
+
+    - `scores`: (respondents, items), binary; NaN where an answer was not scored.
+    - `alpha`: False discovery rate of `misfit`.
+    - `n_eff`: The number of independent respondents, where some are relatives.
+    - `gate`: False fits the model to fewer than 30 respondents, with a flag.
 
     Returns
     -------
     Rasch
         `insufficient` for fewer than 30 respondents; `degenerate` when the items do not vary or measure nothing in common.
-
-    Notes
-    -----
-    Difficulties by marginal maximum likelihood. Warm, T. A. (1989). Weighted likelihood estimation of ability. Psychometrika,
-    54, 427-450. Wright, B. D. and Masters, G. N. (1982). Rating scale analysis, chapter 5, for the fit statistics. They
-    treat abilities as known: with few items they are conservative.
 
     Examples
     --------
@@ -111,8 +90,8 @@ def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = N
     >>> theta, b = rng.normal(size=(200, 1)), np.linspace(-2, 2, 20)
     >>> x = (rng.random((200, 20)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)
     >>> x[:, 7] = rng.random(200) < 0.5
-    >>> found = rasch(x)
-    >>> [i for i, item in enumerate(found.items) if item.misfit]
+    >>> result = rasch(x)
+    >>> [i for i, item in enumerate(result.items) if item.misfit]
     [7]
     """
     model = item_response(scores, model="rasch", n_eff=n_eff, gate=gate)

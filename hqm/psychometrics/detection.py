@@ -12,19 +12,13 @@ from hqm.psychometrics.result import Bounds, Coefficient, Status
 class SignalDetection:
     """Sensitivity and criterion of one respondent on one form.
 
-    Parameters
-    ----------
-    hit_rate, false_alarm_rate
-        Share of yes among items whose truth is yes, and among the others, as used for `d_prime`.
-    d_prime
-        Sensitivity, with a normal interval over items where counts are known.
-    criterion
-        c: below 0 a lean towards yes, above 0 towards no.
-    balanced_accuracy
-        Mean of the shares right among true yes and true no (uncorrected); .5 is chance whatever the lean.
-        The intervals are over items (`fixed`) and `n` counts items.
-    status, reason
-        `ok`, or why there are no numbers, in a sentence.
+    - `hit_rate, false_alarm_rate`: Share of yes among items whose truth is yes, and among the others, as used for
+      `d_prime`.
+    - `d_prime`: Sensitivity, with a normal interval over items where counts are known.
+    - `criterion`: c: below 0 a lean towards yes, above 0 towards no.
+    - `balanced_accuracy`: Mean of the shares right among true yes and true no (uncorrected); .5 is chance whatever
+      the lean. The intervals are over items (`fixed`) and `n` counts items.
+    - `status, reason`: `ok`, or why there are no numbers, in a sentence.
     """
 
     hit_rate: float
@@ -50,30 +44,22 @@ def signal_detection(
         d' = z(H) - z(F),  c = -(z(H) + z(F)) / 2
         Var d' = H(1 - H) / ((n_yes + 1) phi(z(H))^2) + the same of F
 
-    Parameters
-    ----------
-    hits, misses
-        Items whose truth is yes: answered yes, answered otherwise.
-    false_alarms, correct_rejections
-        Items whose truth is no: answered yes, answered otherwise.
-    level
-        Confidence level.
+    Green, D. M. and Swets, J. A. (1966). Signal Detection Theory and Psychophysics. Wiley. Hautus, M. J. (1995).
+    Behavior Research Methods, 27, 46-51 (log-linear rule). Gourevitch, V. and Galanter, E. (1967). Psychometrika, 32,
+    25-33 (variance).
+
+    - `hits, misses`: Items whose truth is yes: answered yes, answered otherwise.
+    - `false_alarms, correct_rejections`: Items whose truth is no: answered yes, answered otherwise.
 
     Returns
     -------
     SignalDetection
         `insufficient` when one of the truths has no items, `not_applicable` for negative or missing counts.
 
-    Notes
-    -----
-    Green, D. M. and Swets, J. A. (1966). Signal Detection Theory and Psychophysics. Wiley. Hautus, M. J. (1995).
-    Behavior Research Methods, 27, 46-51 (log-linear rule). Gourevitch, V. and Galanter, E. (1967). Psychometrika, 32,
-    25-33 (variance).
-
     Examples
     --------
-    >>> found = signal_detection(20, 5, 10, 15)
-    >>> round(found.d_prime.value, 4), round(found.criterion.value, 4), round(found.balanced_accuracy.value, 4)
+    >>> result = signal_detection(20, 5, 10, 15)
+    >>> round(result.d_prime.value, 4), round(result.criterion.value, 4), round(result.balanced_accuracy.value, 4)
     (1.0445, -0.2788, 0.7)
     """
     counts = (hits, misses, false_alarms, correct_rejections)
@@ -118,15 +104,10 @@ def signal_detection_from_rates(
 
         TP = (accuracy + yes - (1 - base)) / 2,  FP = yes - TP,  H = TP / base,  F = FP / (1 - base)
 
-    Parameters
-    ----------
-    accuracy, yes, base
-        Between 0 and 1: share right, share of yes, share of items whose truth is yes. Unparsed answers would have to
-        count as no.
-    n_items
-        With it the counts are rebuilt and corrected (log-linear), with intervals; without it rates of 0 and 1 have no d'.
-    level
-        Confidence level.
+    - `accuracy, yes, base`: Between 0 and 1: share right, share of yes, share of items whose truth is yes. Unparsed
+      answers would have to count as no.
+    - `n_items`: With it the counts are rebuilt and corrected (log-linear), with intervals; without it rates of 0 and
+      1 have no d'.
 
     Returns
     -------
@@ -138,8 +119,8 @@ def signal_detection_from_rates(
     --------
     MiniGPT4-LLaMA-2 on POPE (arXiv 2406.17115, Table 2) says yes to 74 % of what is not there:
 
-    >>> found = signal_detection_from_rates(0.461, 0.783, 0.333)
-    >>> round(found.hit_rate, 3), round(found.false_alarm_rate, 3), round(found.d_prime.value, 3)
+    >>> result = signal_detection_from_rates(0.461, 0.783, 0.333)
+    >>> round(result.hit_rate, 3), round(result.false_alarm_rate, 3), round(result.d_prime.value, 3)
     (0.866, 0.741, 0.462)
     """
     rates = (accuracy, yes, base)

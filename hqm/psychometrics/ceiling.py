@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.correlation import is_constant
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +44,20 @@ def saturation(
     Flags: `CEILING` (`FLOOR`) where more than 15% of the respondents are within two standard errors of the best
     (worst) end, or more than half of the items are easy (hard).
 
-    Parameters
-    ----------
-    scores
-        (respondents, items) within `bounds`; missing ones are left out of each mean.
-    higher_is_better
-        Otherwise the low end of the scale is the ceiling.
+    Terwee, C. B. et al. (2007). Journal of Clinical Epidemiology, 60, 34-42 (15% at an end).
+
+    - `scores`: (respondents, items) within `bounds`; missing ones are left out of each mean.
+    - `higher_is_better`: Otherwise the low end of the scale is the ceiling.
 
     Returns
     -------
     Saturation
         `insufficient` without 2 respondents and 2 items that have a score; `not_applicable` outside the bounds.
 
-    Notes
-    -----
-    Terwee, C. B. et al. (2007). Journal of Clinical Epidemiology, 60, 34-42 (15% at an end).
-
     Examples
     --------
-    >>> found = saturation([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0]])
-    >>> found.headroom, found.solved_by_all, found.at_ceiling, found.flags
+    >>> result = saturation([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0]])
+    >>> result.headroom, result.solved_by_all, result.at_ceiling, result.flags
     (0.0, 0.25, 0.75, ('CEILING', 'FLOOR'))
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -118,12 +112,8 @@ def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float], *, maxim
 
         (S - S_blind) / (maximum - S_blind),   S_blind = the best of the blind strategies
 
-    Parameters
-    ----------
-    scores
-        (respondents,), higher is better.
-    blind
-        Strategy -> score: a constant answer, the majority answer of each type, a model that sees no picture.
+    - `scores`: (respondents,), higher is better.
+    - `blind`: Strategy -> score: a constant answer, the majority answer of each type, a model that sees no picture.
 
     Returns
     -------
@@ -133,8 +123,8 @@ def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float], *, maxim
 
     Examples
     --------
-    >>> found = chance_corrected([0.9, 0.5], {"always yes": 0.5, "majority of type": 0.6})
-    >>> [round(v, 3) for v in found.values], found.strategy, found.not_above
+    >>> result = chance_corrected([0.9, 0.5], {"always yes": 0.5, "majority of type": 0.6})
+    >>> [round(v, 3) for v in result.values], result.strategy, result.not_above
     ([0.75, -0.25], 'majority of type', (1,))
     """
     s = np.asarray(scores, dtype=np.float64)
@@ -177,20 +167,16 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
 
     Levels lie three standard errors apart, over four standard deviations of the true scores.
 
-    Parameters
-    ----------
-    scores, errors
-        (respondents,): scores and their standard errors for the replication in question (another run, other items).
+    Wright, B. D. and Masters, G. N. (1982). Rating Scale Analysis. MESA Press.
+
+    - `scores, errors`: (respondents,): scores and their standard errors for the replication in question (another run,
+      other items).
 
     Returns
     -------
     Separation
         G is 0 with `NEGATIVE_COMPONENT` where the scores vary less than their errors. `insufficient` below 3
         respondents, `degenerate` for equal scores, `not_informative` without error.
-
-    Notes
-    -----
-    Wright, B. D. and Masters, G. N. (1982). Rating Scale Analysis. MESA Press.
 
     Examples
     --------
@@ -214,41 +200,3 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
     return Separation(ratio, (4 * ratio + 1) / 3, float(np.ptp(s)) / math.sqrt(noise), n, flags)
-
-
-def signal_to_noise(scores: npt.ArrayLike, noise: npt.ArrayLike) -> Coefficient:
-    """The relative spread of respondents over the relative spread of one respondent's repetitions.
-
-        signal = (max - min) / mean of the scores,   noise = sd / mean of the repetitions (divisor n)
-
-    Parameters
-    ----------
-    scores
-        (respondents,).
-    noise
-        (repetitions,): scores of one respondent, such as its last checkpoints or its runs.
-
-    Returns
-    -------
-    Coefficient
-        Without an interval. `insufficient` below 2 respondents or repetitions, `degenerate` where a mean is 0,
-        `not_informative` where the repetitions do not vary.
-
-    Notes
-    -----
-    Heineman, D. et al. (2025). Signal and noise. arXiv 2508.13144.
-
-    Examples
-    --------
-    >>> round(signal_to_noise([0.4, 0.5, 0.6], [0.49, 0.50, 0.51]).value, 3)
-    24.495
-    """
-    s, r = (v[np.isfinite(v)] for v in (np.asarray(scores, dtype=np.float64), np.asarray(noise, dtype=np.float64)))
-    if len(s) < 2 or len(r) < 2:
-        reason = f"signal to noise needs 2 respondents and 2 repetitions, there are {len(s)} and {len(r)}"
-        return Coefficient.absent("insufficient", reason, len(s))
-    if abs(float(s.mean())) < 1e-12 or abs(float(r.mean())) < 1e-12:
-        return Coefficient.absent("degenerate", "a mean is 0", len(s))
-    if is_constant(r):
-        return Coefficient.absent("not_informative", "the repetitions do not vary", len(s))
-    return Coefficient(float(np.ptp(s) / s.mean() / (r.std() / r.mean())), n=len(s), method="Heineman et al.")

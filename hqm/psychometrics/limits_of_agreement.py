@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
@@ -16,22 +17,15 @@ from hqm.psychometrics.result import Bounds, Coefficient, Status
 class BlandAltman:
     """Bias, spread and limits of agreement of the differences (other - first).
 
-    Parameters
-    ----------
-    bias
-        Mean difference with Student's interval.
-    deviation
-        Standard deviation of the differences.
-    lower, upper
-        The limits of agreement with their exact intervals.
-    lower_approximate, upper_approximate
-        The intervals of Bland and Altman's own approximation, for comparison with older reports.
-    slope
-        Slope of the differences on the means, with Student's interval: whether disagreement grows with the score.
-    multiplier
-        How many standard deviations the limits lie from the bias.
-    status, reason
-        `ok`, or why there are no limits, in a sentence.
+    - `bias`: Mean difference with Student's interval.
+    - `deviation`: Standard deviation of the differences.
+    - `lower, upper`: The limits of agreement with their exact intervals.
+    - `lower_approximate, upper_approximate`: The intervals of Bland and Altman's own approximation, for comparison
+      with older reports.
+    - `slope`: Slope of the differences on the means, with Student's interval: whether disagreement grows with the
+      score.
+    - `multiplier`: How many standard deviations the limits lie from the bias.
+    - `status, reason`: `ok`, or why there are no limits, in a sentence.
     """
 
     bias: Coefficient
@@ -57,14 +51,13 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
         exact interval of a limit: d -+ s_d c / sqrt(n),  c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
         approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    level
-        Confidence level of all intervals.
-    multiplier
-        1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
+    Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two methods of clinical
+    measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric confidence intervals for Bland-Altman limits
+    of agreement. Optometry and Vision Science, 92, e71-e80. Differences are taken to be normal.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `multiplier`: 1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
 
     Returns
     -------
@@ -72,25 +65,14 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
         `insufficient` for fewer than 5 respondents, `degenerate` when all differences are equal (limits would collapse
         on the bias, which is still given). The slope alone is `degenerate` when the means do not vary.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two methods of clinical
-    measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric confidence intervals for Bland-Altman limits
-    of agreement. Optometry and Vision Science, 92, e71-e80. Differences are taken to be normal.
-
     Examples
     --------
     Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2 deviations:
 
     >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
     >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> found = bland_altman(mini, wright, multiplier=2)
-    >>> round(found.bias.value, 4), round(found.deviation, 3), round(found.lower.value, 2), round(found.upper.value, 2)
+    >>> result = bland_altman(mini, wright, multiplier=2)
+    >>> round(result.bias.value, 4), round(result.deviation, 3), round(result.lower.value, 2), round(result.upper.value, 2)
     (-2.1176, 38.765, -79.65, 75.41)
     """
     a, b = paired(x, y)
@@ -132,7 +114,7 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
     )
 
 
-def _slope(mean: npt.NDArray[np.float64], difference: npt.NDArray[np.float64], level: float) -> Coefficient:
+def _slope(mean: Array, difference: Array, level: float) -> Coefficient:
     from scipy.stats import t
 
     n = len(mean)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import inverse_tanh_interval, is_constant, paired, pearson, size_of
 from hqm.psychometrics.result import Coefficient
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
@@ -17,17 +18,11 @@ from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 class Concordance:
     """Lin's concordance correlation with its two factors.
 
-    Parameters
-    ----------
-    ccc
-        The concordance correlation; its `status` speaks for the whole.
-    pearson
-        Precision: how close the points lie to any line.
-    bias_correction
-        Accuracy C_b: how close that line is to the identity; `ccc = pearson * bias_correction`.
-    scale_shift, location_shift
-        Ratio of the standard deviations (other / first) and difference of the means (other - first) in units of their
-        geometric mean.
+    - `ccc`: The concordance correlation; its `status` speaks for the whole.
+    - `pearson`: Precision: how close the points lie to any line.
+    - `bias_correction`: Accuracy C_b: how close that line is to the identity; `ccc = pearson * bias_correction`.
+    - `scale_shift, location_shift`: Ratio of the standard deviations (other / first) and difference of the means
+      (other - first) in units of their geometric mean.
     """
 
     ccc: Coefficient
@@ -52,14 +47,14 @@ def concordance(
 
     with p the coefficient, r Pearson's, C = p / r and u the location shift.
 
-    Parameters
-    ----------
-    x, y
-        (respondents,): scores in the first and the other administration; pairs with a missing score are left out.
-    level
-        Confidence level.
-    n_effective
-        The number of independent respondents, where some are relatives; the interval uses it in place of n.
+    Lin, L. I. (1989). A concordance correlation coefficient to evaluate reproducibility. Biometrics, 45, 255-268, with
+    the correction of Biometrics (2000), 56, 324-325. Reading after McBride (2005): below .90 poor, .90 to .95
+    moderate, .95 to .99 substantial, above .99 almost perfect.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
+      out.
+    - `n_effective`: The number of independent respondents, where some are relatives; the interval uses it in place of
+      n.
 
     Returns
     -------
@@ -67,25 +62,14 @@ def concordance(
         `insufficient` for fewer than 3 respondents, `degenerate` when all respondents have the same score in an
         administration; no interval below 4.
 
-    Raises
-    ------
-    ValueError
-        The vectors differ in length.
-
-    Notes
-    -----
-    Lin, L. I. (1989). A concordance correlation coefficient to evaluate reproducibility. Biometrics, 45, 255-268, with
-    the correction of Biometrics (2000), 56, 324-325. Reading after McBride (2005): below .90 poor, .90 to .95
-    moderate, .95 to .99 substantial, above .99 almost perfect.
-
     Examples
     --------
     Peak flow of 17 people with two meters (Bland and Altman 1986):
 
     >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
     >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> found = concordance(wright, mini)
-    >>> round(found.ccc.value, 7), round(found.ccc.low, 7), round(found.ccc.high, 7), round(found.bias_correction, 8)
+    >>> result = concordance(wright, mini)
+    >>> round(result.ccc.value, 7), round(result.ccc.low, 7), round(result.ccc.high, 7), round(result.bias_correction, 8)
     (0.9427424, 0.8504919, 0.9787263, 0.99943069)
     """
     a, b = paired(x, y)
@@ -140,32 +124,18 @@ def kendall_w(
         W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3 - t)
         test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
 
-    Parameters
-    ----------
-    scores
-        (respondents, administrations); respondents with a missing score are left out.
-    rng
-        Draws the respondents of the bootstrap.
-    level
-        Confidence level.
-    n_bootstrap
-        How often the respondents are drawn anew. The interval is the percentile one on atanh scale, moved so that its
-        middle lies on the estimate; it generalises over respondents and needs 5 of them.
+    Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
+
+    - `scores`: (respondents, administrations); respondents with a missing score are left out.
+    - `rng`: Draws the respondents of the bootstrap.
+    - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on atanh scale,
+      moved so that its middle lies on the estimate; it generalises over respondents and needs 5 of them.
 
     Returns
     -------
     KendallW
         `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when an administration ties all
         respondents.
-
-    Raises
-    ------
-    ValueError
-        `scores` is not a matrix.
-
-    Notes
-    -----
-    Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
 
     Examples
     --------
@@ -174,8 +144,8 @@ def kendall_w(
     >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
     >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
     >>> c = [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10]
-    >>> found = kendall_w(np.transpose([a, b, c]), np.random.default_rng(0))
-    >>> round(found.w.value, 6), round(found.test.statistic, 6)
+    >>> result = kendall_w(np.transpose([a, b, c]), np.random.default_rng(0))
+    >>> round(result.w.value, 6), round(result.test.statistic, 6)
     (0.827731, 22.348739)
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -219,7 +189,7 @@ def kendall_w(
     )
 
 
-def _w(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _w(x: Array) -> Array:
     """W of every sample; x has shape (samples, respondents, administrations)."""
     from scipy.stats import rankdata
 

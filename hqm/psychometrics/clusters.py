@@ -1,0 +1,82 @@
+"""Items that share something, such as a picture, are one cluster: their sums, and the error that follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.arrays import Array, Flags
+
+
+def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.generic]:
+    """One label an item; without `clusters` every item stands alone."""
+    labels = np.arange(items) if clusters is None else np.asarray(clusters)
+    if labels.shape != (items,):
+        raise ValueError(f"clusters must have one label an item ({items}), got shape {labels.shape}")
+    return labels
+
+
+def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
+    """Sums of item scores and numbers of scored items in each cluster.
+
+    Examples
+    --------
+    >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
+    >>> sums[0, 0].tolist(), sizes[0].tolist()
+    ([2.0, 1.0], [2.0, 1.0])
+    """
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
+    sums = np.add.reduceat(values[..., order], starts, axis=-1)
+    return sums, np.add.reduceat(scored[:, order].astype(np.float64), starts, axis=-1)
+
+
+def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
+    """(respondents,): means over items and their cluster standard errors, from sums and sizes of clusters.
+
+        SE^2 = C / (C - 1) sum_c (t_c - n_c mean)^2 / n^2
+
+    Examples
+    --------
+    >>> mean, error = mean_with_error(np.array([[1.0, 0, 1, 0]]), np.ones((1, 4)))
+    >>> mean.item(), round(error.item(), 6)
+    (0.5, 0.288675)
+    """
+    n, c = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
+    mean = np.divide(sums.sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0)
+    squares = np.where(sizes > 0, (sums - sizes * mean[:, None]) ** 2, 0.0).sum(axis=1)
+    # differences that are all alike leave rounding dust
+    squares = np.where(squares < 1e-24 * np.maximum(n, 1), 0.0, squares)
+    variance = np.divide(squares * c, n**2 * (c - 1.0), out=np.full(len(n), np.nan), where=c > 1)
+    return mean, np.sqrt(variance)
+
+
+def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
+    """Sum item tallies within clusters.
+
+    Items that share a picture are drawn together, so their sums are all that a bootstrap needs.
+
+    - `values`: (items, columns): tallies; a missing score is a 0 in its own column and a 0 in the column that counts.
+    - `clusters`: (items,): any labels.
+
+    Returns
+    -------
+    numpy.ndarray
+        (clusters, columns), clusters in the order of their sorted labels.
+
+    Examples
+    --------
+    >>> aggregate([[1, 1], [0, 1], [1, 1]], ["b", "a", "b"])
+    array([[0., 1.],
+           [2., 2.]])
+    """
+    table, labels = np.asarray(values, dtype=np.float64), np.asarray(clusters)
+    if table.ndim != 2 or labels.shape != table.shape[:1]:
+        raise ValueError(
+            f"tallies (items, columns) and one cluster an item are needed, got {table.shape}, {labels.shape}"
+        )
+    names, number = np.unique(labels, return_inverse=True)
+    sums = np.zeros((len(names), table.shape[1]))
+    np.add.at(sums, number, table)
+    return sums
