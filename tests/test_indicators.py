@@ -149,7 +149,9 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     first, settings = runs[0], {"metric": made.ACCURACY, "protocol": made.PROTOCOL}
     comparisons.compare_runs(runs, **settings)
     comparisons.compare("run", first, runs[1], **settings)
-    comparisons.compare("form", first, made.matrix(answers[1], Cell(form="parallel"), turned), runs=runs, **settings)
+    parallel = made.matrix(answers[1], Cell(form="parallel"), turned)
+    parallel = replace(parallel, words=np.tile(rng.integers(2, 9, (32, 1)).astype(float), 160))
+    comparisons.compare("form", first, parallel, runs=runs, **settings)
     comparisons.compare("sight", first, made.matrix(answers[1], Cell(sight="blind"), questions), **settings)
     judged = [made.matrix(answers[0], Cell(judge=name), questions) for name in ("a@1", "b@1")]
     again = made.matrix(
@@ -159,8 +161,9 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         repeats = [replace(run, cell=replace(run.cell, judge="a@1")) for run in runs]
         comparisons.compare("judge", judged[0], other, runs=repeats, **settings)
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
-    labels = made.labelled(noisy, first, 120)
-    comparisons.compare("judge", first, labels, other_metric=FAITHFUL, **settings)
+    scored = made.matrix(noisy, of=questions)
+    labels = made.labelled(answers[0], scored, 120)
+    comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **settings)
     form = Form("original", first.items)
     list(comparisons.describe(first, form=form, claimed=("existence",), families=first.respondents, **settings))
     expected = case("expected", "", (first,), **settings)
