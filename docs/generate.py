@@ -54,7 +54,7 @@ def _codes() -> Iterator[str]:
         "T types, I images, B what a benchmark's own adapter knows (all under `B000`, each by its own name).\n"
     )
     yield "| code | meaning | name | severity |\n|---|---|---|---|"
-    yield from (f"| `{one.code}` | {one.meaning} | `{one.name}` | {one.severity} |" for one in CODES.values())
+    yield from (f"| `{code.code}` | {code.meaning} | `{code.name}` | {code.severity} |" for code in CODES.values())
     yield ""
 
 
@@ -78,12 +78,12 @@ def _policy() -> Iterator[str]:
 def _field_docs(section: type) -> dict[str, str]:
     """The sentence under each field of a class."""
     body = ast.parse(inspect.getsource(section)).body[0].body  # type: ignore[attr-defined]
-    found = {}
+    sentences = {}
     for field, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-            found[field.target.id] = " ".join(str(text).split())
-    return found
+            sentences[field.target.id] = " ".join(str(text).split())
+    return sentences
 
 
 def _card() -> Iterator[str]:
@@ -137,9 +137,9 @@ def _differences() -> Iterator[str]:
         if spec is None:
             continue
         text = inspect.cleandoc(importlib.import_module(spec.name).__doc__ or "")
-        found = re.search(r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
-        if found:
-            yield f"| `{name}` | {' '.join(found[1].split()).replace('|', '/')} |"
+        paragraph = re.search(r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+        if paragraph:
+            yield f"| `{name}` | {' '.join(paragraph[1].split()).replace('|', '/')} |"
     yield ""
 
 
@@ -148,11 +148,11 @@ def _models() -> Iterator[str]:
     yield "\n## Families of local models\n\nHow each is asked and what its questions share: [respondents.md](respondents.md).\n"
     yield "| family | `model_type` | the questions about a picture share | form without a chat template | needs |"
     yield "|---|---|---|---|---|"
-    for one in MODELS:
-        shared = one.refusal or ": ".join(filter(None, (shares[one.sharing], one.why)))
-        form = f"`{one.form}`".replace("\n", "\\n") if one.form else ""
-        kinds = ", ".join(f"`{kind}`" for kind in one.types)
-        yield f"| {one.name} | {kinds} | {shared} | {form} | {', '.join(one.needs)} |"
+    for family in MODELS:
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
+        form = f"`{family.form}`".replace("\n", "\\n") if family.form else ""
+        kinds = ", ".join(f"`{kind}`" for kind in family.types)
+        yield f"| {family.name} | {kinds} | {shared} | {form} | {', '.join(family.needs)} |"
 
 
 def reference() -> str:

@@ -79,22 +79,22 @@ GOOD = np.linspace(0.35, 0.75, 24)
 
 
 def raised(
-    estimates: Sequence[Estimate], first: ScoreMatrix, kin: Sequence[str] | None = None, metric: Metric = ACCURACY
+    estimates: Sequence[Estimate], first: ScoreMatrix, families: Sequence[str] | None = None, metric: Metric = ACCURACY
 ) -> set[str]:
-    family = family_dependence(first.score(metric), kin or list(first.respondents))
+    family = family_dependence(first.score(metric), families or list(first.respondents))
     alone = case("", "", (first,), metric, PROTOCOL)
-    found = list(warn(alone, estimates, family))
-    for warned in found:
+    warnings = list(warn(alone, estimates, family))
+    for warned in warnings:
         assert warned.flag in FLAGS
         assert len(warned.sentence) > 15
         assert warned.to_dict()["what_to_do"]
-    return {warned.flag for warned in found}
+    return {warned.flag for warned in warnings}
 
 
 def runs(x: MADE, y: MADE, **settings: object) -> tuple[list[Estimate], ScoreMatrix]:
     first, second = matrix(x), matrix(y, Cell(run=1))
-    found = compare_runs([first, second], ACCURACY, PROTOCOL, **settings)
-    return [*found, *compare("run", first, second, ACCURACY, PROTOCOL, **settings)], first
+    estimates = compare_runs([first, second], ACCURACY, PROTOCOL, **settings)
+    return [*estimates, *compare("run", first, second, ACCURACY, PROTOCOL, **settings)], first
 
 
 def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
@@ -126,10 +126,10 @@ def test_few_models() -> None:
 def test_family_dependence() -> None:
     rates = np.repeat(np.linspace(0.3, 0.8, 8), 3)
     _, first = runs(*stable(rates, 800, 3))
-    kin = [f"family{k // 3}" for k in range(24)]
-    assert "FAMILY_DEPENDENCE" in raised([], first, kin)
+    families = [f"family{k // 3}" for k in range(24)]
+    assert "FAMILY_DEPENDENCE" in raised([], first, families)
     rng = np.random.default_rng(0)
-    assert "FAMILY_DEPENDENCE" not in raised([], first, list(rng.permutation(kin)))
+    assert "FAMILY_DEPENDENCE" not in raised([], first, list(rng.permutation(families)))
 
 
 def test_dominant_model() -> None:
@@ -240,8 +240,8 @@ def criterion(
     truth = answers(rates, n, rng)
     noisy = np.where(rng.random(truth.shape) < error, 1 - truth, truth)
     first = matrix(noisy)
-    found = compare("judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
-    return {e.indicator: e for e in found}, first
+    estimates = compare("judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+    return {e.indicator: e for e in estimates}, first
 
 
 def test_attenuation() -> None:
@@ -253,17 +253,17 @@ def test_attenuation() -> None:
 
 def test_what_people_say_is_used() -> None:
     """Known truth: a judge wrong 10% of the time for everybody; 300 labelled items."""
-    found, first = criterion(np.linspace(0.3, 0.9, 24), 2000, 300, 14)
+    estimates, first = criterion(np.linspace(0.3, 0.9, 24), 2000, 300, 14)
     for name in ("sensitivity", "specificity"):
-        assert found[f"criterion.{name}"].value == pytest.approx(0.9, abs=0.02)
-    assert found["criterion.judge_functioning"].value > 0.01  # type: ignore[operator]
-    assert found["criterion.disattenuated"].value >= found["criterion.pearson"].value  # type: ignore[operator]
-    corrected = found["criterion.prediction_powered"].detail["by_respondent"]
+        assert estimates[f"criterion.{name}"].value == pytest.approx(0.9, abs=0.02)
+    assert estimates["criterion.judge_functioning"].value > 0.01  # type: ignore[operator]
+    assert estimates["criterion.disattenuated"].value >= estimates["criterion.pearson"].value  # type: ignore[operator]
+    corrected = estimates["criterion.prediction_powered"].detail["by_respondent"]
     raw = first.score(ACCURACY)
     truth = np.linspace(0.3, 0.9, 24)
     ppi = np.array([corrected[name]["score"] for name in first.respondents])
     assert np.sqrt(((ppi - truth) ** 2).mean()) < np.sqrt(((raw - truth) ** 2).mean())
-    assert found["criterion.rogan_gladen"].status == "ok", "errors are alike, so the pooled correction is allowed"
+    assert estimates["criterion.rogan_gladen"].status == "ok", "errors are alike, so the pooled correction is allowed"
 
 
 def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
@@ -271,12 +271,12 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
     truth = answers(np.linspace(0.3, 0.9, 24), 2000, rng)
     error = np.linspace(0.02, 0.35, 24)[:, None]
     first = matrix(np.where(rng.random(truth.shape) < error, 1 - truth, truth))
-    found = {
+    estimates = {
         e.indicator: e
         for e in compare("judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
     }
-    assert found["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
-    assert found["criterion.rogan_gladen"].value is None
+    assert estimates["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
+    assert estimates["criterion.rogan_gladen"].value is None
 
 
 def test_unparsed() -> None:
@@ -302,9 +302,9 @@ def test_reversed() -> None:
         if hasattr(base, "__dict__")
         else base
     )
-    found = compare("judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
-    assert "REVERSED" in raised(found, first, metric=lower)
-    assert found[0].value == pytest.approx(1.0)
+    estimates = compare("judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
+    assert "REVERSED" in raised(estimates, first, metric=lower)
+    assert estimates[0].value == pytest.approx(1.0)
     straight, first = criterion(np.linspace(0.3, 0.9, 24), 500, 500, 17)
     assert "REVERSED" not in raised(list(straight.values()), first)
 
@@ -327,8 +327,10 @@ def test_planted_items_are_found() -> None:
     planted = [int(i) for i in middling[:: max(1, len(middling) // 5)][:5]]
     x[:, planted] = 1 - x[:, planted]
     first = matrix(x)
-    found = {e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))}
-    named = {row["item"] for row in found["items.label_errors"].detail["candidates"]}
+    estimates = {
+        e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
+    }
+    named = {row["item"] for row in estimates["items.label_errors"].detail["candidates"]}
     wrong = {first.items[i].id for i in planted}
     assert len(named & wrong) >= 3
     assert len(named - wrong) <= 1
@@ -347,11 +349,11 @@ def test_judge_noise_is_split_from_the_answers() -> None:
     of = items(n)
     first, rejudged = matrix(judged(quality), Cell(judge="j"), of), matrix(judged(quality), Cell(judge="j#1"), of)
     rerun = matrix(judged(again), Cell(run=1, judge="j"), of)
-    found = {e.indicator: e for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])}
+    estimates = {e.indicator: e for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])}
     # judge: 2 * .1 * .9 = .18 of pairs differ; rerun: .18 (1 - .2) + (1 - .18) .2 = .308
-    assert found["judge_consistency.flip_rate"].value == pytest.approx(0.18, abs=0.01)
-    assert found["judge_consistency.judge_share"].value == pytest.approx(0.18 / 0.308, abs=0.03)
-    assert "judge_consistency.krippendorff_alpha" in found
+    assert estimates["judge_consistency.flip_rate"].value == pytest.approx(0.18, abs=0.01)
+    assert estimates["judge_consistency.judge_share"].value == pytest.approx(0.18 / 0.308, abs=0.03)
+    assert "judge_consistency.krippendorff_alpha" in estimates
     assert m == len(first.respondents)
 
 
@@ -369,12 +371,14 @@ def test_tied_respondents_stand_together() -> None:
     rng = np.random.default_rng(21)
     rates = np.r_[0.30, 0.30, 0.60, 0.60, 0.90]
     first = matrix(answers(rates, 3000, rng), names=list("abcde"))
-    found = {e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))}
-    pairs = found["discriminability.separable_pairs"]
+    estimates = {
+        e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
+    }
+    pairs = estimates["discriminability.separable_pairs"]
     assert pairs.value == pytest.approx(0.8)
     assert {frozenset(group) for group in pairs.detail["tied_sets"]} >= {frozenset("ab"), frozenset("cd")}
     assert pairs.detail["ranks"]["e"] == [1, 1]
-    lead = found["discriminability.lead"]
+    lead = estimates["discriminability.lead"]
     assert lead.detail["best"] == "e"
     interval = lead.interval("fixed_models")
     assert interval is not None
@@ -383,9 +387,9 @@ def test_tied_respondents_stand_together() -> None:
 
 
 def test_length_confound() -> None:
-    found = length_confound({"short": 96, "long": 4000})
-    assert {warned.flag for warned in found.values()} == {"LENGTH_CONFOUND"}
-    assert set(found) == {"short", "long"}
+    warnings = length_confound({"short": 96, "long": 4000})
+    assert {warned.flag for warned in warnings.values()} == {"LENGTH_CONFOUND"}
+    assert set(warnings) == {"short", "long"}
     assert length_confound({"a": 1000, "b": 1200}) == {}
     assert length_confound({"a": 1000}) == {}
 

@@ -25,13 +25,13 @@ def estimate(indicator: str = "test_retest.rho_g", low: float = 0.92, high: floa
 
 def audit_of(*estimates: Estimate, **more: Any) -> Audit:
     """An audit of one respondent and three answers, two of them scored."""
-    person = RespondentScores(
+    respondent = RespondentScores(
         "hf/x", {"accuracy": 0.5}, {}, {}, {}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
     )
     settings: dict[str, Any] = {
         "benchmark": "mine", "title": "Mine", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict",
         "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {}, "forms": {}, "truth_yes": {},
-        "cells": (FIRST,), "respondents": (person,), "estimates": estimates, "findings": (),
+        "cells": (FIRST,), "respondents": (respondent,), "estimates": estimates, "findings": (),
         "coverage": {"ocr": {"type": "ocr", "claimed": True, "items": 12}, "action": {"type": "action", "claimed": False, "items": 0}},
     }  # fmt: skip
     return Audit((BenchmarkAudit(**{**settings, **more}),))
@@ -45,8 +45,8 @@ def asked(**row: Any) -> Policy:
     return policy(require=[{"indicator": "test_retest.rho_g", **row}])
 
 
-def outcome(found: Audit, wanted: Policy, what: str = "test_retest.rho_g (accuracy)") -> str:
-    return next(test.outcome for test in gate(found, wanted).tests if test.what == what)
+def outcome(audit: Audit, wanted: Policy, what: str = "test_retest.rho_g (accuracy)") -> str:
+    return next(test.outcome for test in gate(audit, wanted).tests if test.what == what)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_unfavourable_end_decides(row: dict[str, Any], expected: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "found",
+    "missing",
     [
         estimate(value=None, status="insufficient", reason="too few", intervals=()),
         # deterministic answers repeat by construction: a number that says nothing is no evidence
@@ -79,10 +79,10 @@ def test_the_unfavourable_end_decides(row: dict[str, Any], expected: str) -> Non
         estimate(intervals=()),
     ],
 )
-def test_what_was_not_measured_is_not_passed(found: Estimate) -> None:
+def test_what_was_not_measured_is_not_passed(missing: Estimate) -> None:
     wanted = asked(interval="fixed_models", at_least=0.0)
-    assert outcome(audit_of(found), wanted) == "NOT MEASURED"
-    assert not gate(audit_of(found), wanted).passed
+    assert outcome(audit_of(missing), wanted) == "NOT MEASURED"
+    assert not gate(audit_of(missing), wanted).passed
     assert outcome(audit_of(), wanted, "test_retest.rho_g") == "NOT MEASURED"
     assert not gate(Audit(()), wanted).passed, "an audit of nothing"
 
@@ -97,16 +97,16 @@ def test_every_estimate_of_an_indicator_must_pass() -> None:
 
 
 def test_facets_respondents_unscored_coverage_findings() -> None:
-    found = audit_of(estimate())
-    assert outcome(found, policy(required={"facets": ["run"]}), "facet run") == "PASS"
-    assert outcome(found, policy(required={"facets": ["form"]}), "facet form") == "NOT MEASURED"
-    assert outcome(found, policy(required={"respondents": 1}), "respondents") == "PASS"
-    assert outcome(found, policy(required={"respondents": 2}), "respondents") == "FAIL"
+    audit = audit_of(estimate())
+    assert outcome(audit, policy(required={"facets": ["run"]}), "facet run") == "PASS"
+    assert outcome(audit, policy(required={"facets": ["form"]}), "facet form") == "NOT MEASURED"
+    assert outcome(audit, policy(required={"respondents": 1}), "respondents") == "PASS"
+    assert outcome(audit, policy(required={"respondents": 2}), "respondents") == "FAIL"
     # one of three answers has no score
-    assert outcome(found, policy(limits={"unscored": 0.34}), "unscored answers") == "PASS"
-    assert outcome(found, policy(limits={"unscored": 0.33}), "unscored answers") == "FAIL"
-    assert outcome(found, policy(coverage={"claimed": True, "items_a_type": 12}), "coverage") == "PASS"
-    assert outcome(found, policy(coverage={"claimed": True, "items_a_type": 13}), "coverage") == "FAIL"
+    assert outcome(audit, policy(limits={"unscored": 0.34}), "unscored answers") == "PASS"
+    assert outcome(audit, policy(limits={"unscored": 0.33}), "unscored answers") == "FAIL"
+    assert outcome(audit, policy(coverage={"claimed": True, "items_a_type": 12}), "coverage") == "PASS"
+    assert outcome(audit, policy(coverage={"claimed": True, "items_a_type": 13}), "coverage") == "FAIL"
     assert outcome(audit_of(coverage={}), policy(coverage={"claimed": True}), "coverage") == "NOT MEASURED"
     for severity, let_through in (("note", "note"), ("warning", "warning"), ("error", "error")):
         odd = audit_of(findings=({"code": "D104", "name": "x", "severity": severity, "sentence": "s"},))
@@ -182,8 +182,8 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "Terwee" in out, "the reason of what did not pass"
     tests = ElementTree.parse(tmp_path / "sub" / "gate.xml").findall(".//testcase")
     assert out.count("::error") == sum(test.find("failure") is not None for test in tests) > 3
-    told = json.loads(run("gate", path, "--json")[1])
-    assert (told["passed"], told["policy"]) == (False, "default")
-    assert {test["outcome"] for test in told["tests"]} == {"PASS", "FAIL", "NOT MEASURED"}
+    printed = json.loads(run("gate", path, "--json")[1])
+    assert (printed["passed"], printed["policy"]) == (False, "default")
+    assert {test["outcome"] for test in printed["tests"]} == {"PASS", "FAIL", "NOT MEASURED"}
     assert run("gate", tmp_path / "none.json")[0] == 1
     assert run("gate", path, "--policy", tmp_path / "none.toml")[0] == 1

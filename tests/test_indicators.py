@@ -41,9 +41,9 @@ def quiz(tmp_path) -> hqm.Benchmark:  # type: ignore[no-untyped-def]
     )
 
 
-def sitting(quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Generator) -> list[RecordedRespondent]:
+def respondents_of(quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Generator) -> list[RecordedRespondent]:
     """Respondents who answer each item right with a known probability, in two runs, and record it."""
-    found = []
+    respondents = []
     for k, row in enumerate(chances):
         recordings = []
         for run in (0, 1):
@@ -55,22 +55,22 @@ def sitting(quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Generator) 
                 detail = {"p": {item.target: float(p), other: float(1 - p)}, "p_lost": 0.0}
                 answers[item.id] = hqm.Response(said.capitalize(), "ok", "", detail)
             recordings.append(Recording(f"{chr(97 + k)}-model", "original", run, answers))
-        found.append(RecordedRespondent(f"recorded/{chr(97 + k)}-model", recordings))
-    return found
+        respondents.append(RecordedRespondent(f"recorded/{chr(97 + k)}-model", recordings))
+    return respondents
 
 
 def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hqm.Benchmark) -> None:
     rng = np.random.default_rng(1)
     ability = np.linspace(-1.5, 1.5, 20)[:, None]
     chances = 1 / (1 + np.exp(-(ability + rng.normal(0, 1.5, (1, 400)))))
-    desk, people = administered(store, quiz, sitting(quiz, chances, rng))
-    found = hqm.audit(quiz, desk, people)
-    expected = found.estimate("expected.reliability")
+    desk, stored = administered(store, quiz, respondents_of(quiz, chances, rng))
+    audit = hqm.audit(quiz, desk, stored)
+    expected = audit.estimate("expected.reliability")
     # s2_mu / (s2_mu + mean variance), from the probabilities themselves
     truth = chances.mean(axis=1).var(ddof=1)
     noise = (chances * (1 - chances)).sum(axis=1).mean() / 400**2
     assert expected.value == pytest.approx(truth / (truth + noise), abs=1e-9)
-    assert found.estimate("test_retest.rho_g").value == pytest.approx(expected.value, abs=0.01)
+    assert audit.estimate("test_retest.rho_g").value == pytest.approx(expected.value, abs=0.01)
     curve = [row["reliability"] for row in expected.detail["curve"]]
     assert curve == [] or curve[0] >= curve[-1]
 
@@ -78,24 +78,24 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
 def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(2)
     chances = np.clip(rng.normal(0.6, 0.15, (8, 400)), 0.02, 0.98)
-    desk, people = administered(store, quiz, sitting(quiz, chances, rng))
+    desk, stored = administered(store, quiz, respondents_of(quiz, chances, rng))
     labels = "item,respondent,label\n" + "\n".join(
         f"q{i},{chr(97 + k)}-model,{int(rng.random() < 0.6)}" for i in range(80) for k in range(8)
     )
     (tmp_path / "labels.csv").write_text(labels)
-    found = hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1"))
-    for estimate in found.estimates:
+    audit = hqm.audit(quiz, desk, stored, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1"))
+    for estimate in audit.estimates:
         indicator = hqm.indicator_named(estimate.indicator)
         assert indicator is not None, estimate.indicator
         assert estimate.facet in indicator.facet or not estimate.facet or estimate.indicator.startswith("generaliz")
         assert estimate.signature
         assert (estimate.value is None) == (estimate.status not in ("ok", "not_informative")), estimate
         assert estimate.status == "ok" or len(estimate.reason) > 10, estimate
-    again = hqm.BenchmarkAudit.from_dict(found.to_dict())
-    assert [e.to_dict() for e in again.estimates] == [e.to_dict() for e in found.estimates]
-    assert again.flags == found.flags
-    hqm.Audit((found,)).to_json()
-    families = {estimate.indicator.partition(".")[0] for estimate in found.estimates}
+    again = hqm.BenchmarkAudit.from_dict(audit.to_dict())
+    assert [e.to_dict() for e in again.estimates] == [e.to_dict() for e in audit.estimates]
+    assert again.flags == audit.flags
+    hqm.Audit((audit,)).to_json()
+    families = {estimate.indicator.partition(".")[0] for estimate in audit.estimates}
     assert families >= {
         "test_retest", "criterion", "consistency", "generalizability", "discriminability", "items", "solvability", "types", "expected",
     }  # fmt: skip
@@ -103,9 +103,11 @@ def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, q
 
 def test_the_same_audit_twice_gives_the_same_numbers(store: hqm.Store, quiz: hqm.Benchmark) -> None:
     rng = np.random.default_rng(3)
-    desk, people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng))
+    desk, stored = administered(
+        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng)
+    )
     assert (
-        hqm.Audit((hqm.audit(quiz, desk, people),)).to_json() == hqm.Audit((hqm.audit(quiz, desk, people),)).to_json()
+        hqm.Audit((hqm.audit(quiz, desk, stored),)).to_json() == hqm.Audit((hqm.audit(quiz, desk, stored),)).to_json()
     )
 
 
@@ -114,22 +116,24 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
     import krippendorff
 
     rng = np.random.default_rng(4)
-    desk, people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
-    one = (rng.random((5, 60)) < 0.6).astype(int)
-    other = np.where(rng.random(one.shape) < 0.1, 1 - one, one)
+    desk, stored = administered(
+        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng)
+    )
+    anna = (rng.random((5, 60)) < 0.6).astype(int)
+    ben = np.where(rng.random(anna.shape) < 0.1, 1 - anna, anna)
     rows = ["item,respondent,rater,label"]
     for k in range(5):
         for i in range(60):
-            rows += [f"q{i},{chr(97 + k)}-model,anna,{one[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{other[k, i]}"]
+            rows += [f"q{i},{chr(97 + k)}-model,anna,{anna[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{ben[k, i]}"]
     (tmp_path / "labels.csv").write_text("\n".join(rows))
-    found = hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv")
-    agreed = found.estimate("criterion.human_agreement")
-    table = np.stack([one.ravel(), other.ravel()])
+    audit = hqm.audit(quiz, desk, stored, criterion=tmp_path / "labels.csv")
+    agreed = audit.estimate("criterion.human_agreement")
+    table = np.stack([anna.ravel(), ben.ravel()])
     assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
     assert agreed.detail["raters"] == 2
-    pearson = found.estimate("criterion.pearson")
+    pearson = audit.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
-    again = hqm.audit(quiz, desk, people)
+    again = hqm.audit(quiz, desk, stored)
     assert again.estimate("criterion.human_agreement").value == agreed.value, "the labels are in the store"
 
 
@@ -149,7 +153,9 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     first, settings = runs[0], {"metric": made.ACCURACY, "protocol": made.PROTOCOL}
     comparisons.compare_runs(runs, **settings)
     comparisons.compare("run", first, runs[1], **settings)
-    comparisons.compare("form", first, made.matrix(answers[1], Cell(form="parallel"), turned), runs=runs, **settings)
+    parallel = made.matrix(answers[1], Cell(form="parallel"), turned)
+    parallel = replace(parallel, words=np.tile(rng.integers(2, 9, (32, 1)).astype(float), 160))
+    comparisons.compare("form", first, parallel, runs=runs, **settings)
     comparisons.compare("sight", first, made.matrix(answers[1], Cell(sight="blind"), questions), **settings)
     judged = [made.matrix(answers[0], Cell(judge=name), questions) for name in ("a@1", "b@1")]
     again = made.matrix(
@@ -159,8 +165,9 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         repeats = [replace(run, cell=replace(run.cell, judge="a@1")) for run in runs]
         comparisons.compare("judge", judged[0], other, runs=repeats, **settings)
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
-    labels = made.labelled(noisy, first, 120)
-    comparisons.compare("judge", first, labels, other_metric=FAITHFUL, **settings)
+    scored = made.matrix(noisy, of=questions)
+    labels = made.labelled(answers[0], scored, 120)
+    comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **settings)
     form = Form("original", first.items)
     list(comparisons.describe(first, form=form, claimed=("existence",), families=first.respondents, **settings))
     expected = case("expected", "", (first,), **settings)

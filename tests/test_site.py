@@ -230,14 +230,14 @@ def test_every_flag_has_its_row(made: dict[str, str]) -> None:
 
 def test_every_benchmark_has_its_page(made: dict[str, str]) -> None:
     for name in hqm.names():
-        page, one = made[f"benchmarks/{name}.md"], card(name)
+        page, described = made[f"benchmarks/{name}.md"], card(name)
         for heading in ("Scoring", "Data", "Asking", "Parallel form", "Citation"):
             assert f"\n## {heading}\n" in page, f"{name}: {heading}"
-        for told in (one.title, one.version, one.licence, one.citation, *one.types):
-            assert told in page, f"{name}: {told}"
-        for file in one.source.files:
+        for text in (described.title, described.version, described.licence, described.citation, *described.types):
+            assert text in page, f"{name}: {text}"
+        for file in described.source.files:
             assert f"`{file.path}`" in page
-        if one.data.folder:
+        if described.data.folder:
             assert "\n### Official and paper\n" in page
             assert "`official`" in page or "Both" in page or "both" in page, f"{name} says no difference"
 
@@ -285,12 +285,12 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
     answers = [
         {k: v if i % (n + 2) else wrong[v] for i, (k, v) in enumerate(truths.items())} for n in range(4)
     ]  # fmt: skip
-    turned = [{k: wrong[v] for k, v in one.items()} for one in answers]
-    people = [
+    turned = [{k: wrong[v] for k, v in texts.items()} for texts in answers]
+    respondents = [
         recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q0": "yes"}, ("parallel", 0): t})
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
-    desk, who = administered(store, benchmark, people)
+    desk, who = administered(store, benchmark, respondents)
     estimated = {estimate.indicator for estimate in hqm.audit(benchmark, desk, who).estimates}
     assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:

@@ -175,10 +175,10 @@ class Gate:
         """The tests as JUnit XML: a suite for each benchmark; what was not measured is a failure of that type."""
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
         for name in dict.fromkeys(test.benchmark for test in self.tests):
-            mine = [test for test in self.tests if test.benchmark == name]
-            failed = sum(test.outcome != "PASS" for test in mine)
-            suite = ElementTree.SubElement(root, "testsuite", name=name, tests=str(len(mine)), failures=str(failed))
-            for test in mine:
+            tests = [test for test in self.tests if test.benchmark == name]
+            failed = sum(test.outcome != "PASS" for test in tests)
+            suite = ElementTree.SubElement(root, "testsuite", name=name, tests=str(len(tests)), failures=str(failed))
+            for test in tests:
                 case = ElementTree.SubElement(suite, "testcase", classname=name, name=test.what)
                 if test.outcome != "PASS":
                     kind = test.outcome.lower().replace(" ", "-")
@@ -200,108 +200,108 @@ def _escaped(text: str) -> str:
 
 def gate(audit: Audit, policy: Policy) -> Gate:
     """Hold an audit against a policy."""
-    return Gate(policy.name, tuple(test for one in audit.audits for test in _tests(one, policy)))
+    return Gate(policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy)))
 
 
-def _tests(one: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
+def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     for facet in policy.required.facets:
-        yield _facet(one, facet)
+        yield _facet(benchmark, facet)
     least = policy.required.respondents
     if least:
-        n = len(one.respondents)
-        yield _test(one, "respondents", n >= least, f"{n}, at least {least} are needed", end=float(n))
-    yield _unscored(one, policy.limits.unscored)
-    yield _findings(one, policy.limits.findings)
+        n = len(benchmark.respondents)
+        yield _test(benchmark, "respondents", n >= least, f"{n}, at least {least} are needed", end=float(n))
+    yield _unscored(benchmark, policy.limits.unscored)
+    yield _findings(benchmark, policy.limits.findings)
     if policy.coverage.claimed:
-        yield _coverage(one, policy.coverage.items_a_type)
+        yield _coverage(benchmark, policy.coverage.items_a_type)
     for requirement in policy.require:
-        if not requirement.tasks or one.task in requirement.tasks:
-            yield from _threshold(one, requirement)
+        if not requirement.tasks or benchmark.task in requirement.tasks:
+            yield from _threshold(benchmark, requirement)
 
 
 def _test(
-    one: BenchmarkAudit, what: str, good: bool, sentence: str, reason: str = "", end: float | None = None
+    benchmark: BenchmarkAudit, what: str, good: bool, sentence: str, reason: str = "", end: float | None = None
 ) -> Test:
-    return Test(one.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
+    return Test(benchmark.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
 
 
-def _absent(one: BenchmarkAudit, what: str, sentence: str, reason: str = "") -> Test:
-    return Test(one.benchmark, what, "NOT MEASURED", sentence, reason)
+def _absent(benchmark: BenchmarkAudit, what: str, sentence: str, reason: str = "") -> Test:
+    return Test(benchmark.benchmark, what, "NOT MEASURED", sentence, reason)
 
 
-def _facet(one: BenchmarkAudit, facet: str) -> Test:
+def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     what = f"facet {facet}"
-    mine = [found for found in one.estimates if found.facet == facet and found.value is not None]
-    if not mine:
-        return _absent(one, what, "no administration differs from the reference in it alone")
-    others = len({found.other for found in mine})
-    return _test(one, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}")
+    estimates = [estimate for estimate in benchmark.estimates if estimate.facet == facet and estimate.value is not None]
+    if not estimates:
+        return _absent(benchmark, what, "no administration differs from the reference in it alone")
+    others = len({estimate.other for estimate in estimates})
+    return _test(benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}")
 
 
-def _unscored(one: BenchmarkAudit, most: float) -> Test:
+def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
     shares = {}
-    for cell in one.cells:
-        counts = [person.states.get(cell, {}) for person in one.respondents]
+    for cell in benchmark.cells:
+        counts = [respondent.states.get(cell, {}) for respondent in benchmark.respondents]
         total = sum(sum(count.values()) for count in counts)
         if total:
             shares[cell] = sum(count.get(state, 0) for count in counts for state in _UNSCORED) / total
     if not shares:
-        return _absent(one, "unscored answers", "no answer was counted")
+        return _absent(benchmark, "unscored answers", "no answer was counted")
     cell, worst = max(shares.items(), key=lambda pair: pair[1])
     sentence = f"{worst:.1%} of the answers in {cell}, at most {most:.1%} may be"
-    return _test(one, "unscored answers", worst <= most, sentence, end=worst)
+    return _test(benchmark, "unscored answers", worst <= most, sentence, end=worst)
 
 
-def _findings(one: BenchmarkAudit, most: str) -> Test:
-    graver = [found for found in one.findings if _RANKS[found.get("severity", "note")] > _RANKS[most]]
+def _findings(benchmark: BenchmarkAudit, most: str) -> Test:
+    graver = [finding for finding in benchmark.findings if _RANKS[finding.get("severity", "note")] > _RANKS[most]]
     if not graver:
-        return _test(one, "findings", True, f"none graver than {most}" if most != "none" else "none")
-    names = ", ".join(dict.fromkeys(f"{found['code']} {found['name']}" for found in graver))
-    return _test(one, "findings", False, f"{len(graver)} graver than {most}: {names}")
+        return _test(benchmark, "findings", True, f"none graver than {most}" if most != "none" else "none")
+    names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
+    return _test(benchmark, "findings", False, f"{len(graver)} graver than {most}: {names}")
 
 
-def _coverage(one: BenchmarkAudit, least: int) -> Test:
-    claimed = {kind: row for kind, row in one.coverage.items() if row["claimed"]}
+def _coverage(benchmark: BenchmarkAudit, least: int) -> Test:
+    claimed = {kind: row for kind, row in benchmark.coverage.items() if row["claimed"]}
     if not claimed:
-        return _absent(one, "coverage", "the card claims no type")
+        return _absent(benchmark, "coverage", "the card claims no type")
     few = [f"{kind} {row['items']}" for kind, row in claimed.items() if row["items"] < least]
     if few:
         sentence = f"{len(few)} of {len(claimed)} claimed types have fewer than {least} items: {', '.join(few)}"
-        return _test(one, "coverage", False, sentence)
-    return _test(one, "coverage", True, f"all {len(claimed)} claimed types have {least} items or more")
+        return _test(benchmark, "coverage", False, sentence)
+    return _test(benchmark, "coverage", True, f"all {len(claimed)} claimed types have {least} items or more")
 
 
-def _threshold(one: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
-    found = [e for e in one.estimates if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)]
+def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
+    estimates = [e for e in benchmark.estimates if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)]
     what = f"{wanted.indicator}{f' ({wanted.metric})' if wanted.metric else ''}"
-    if not found:
-        yield _absent(one, what, "the audit has no such estimate", wanted.reason)
-    for estimate in found:
-        yield _held(one, estimate, wanted)
+    if not estimates:
+        yield _absent(benchmark, what, "the audit has no such estimate", wanted.reason)
+    for estimate in estimates:
+        yield _held(benchmark, estimate, wanted)
 
 
-def _held(one: BenchmarkAudit, found: Estimate, wanted: Requirement) -> Test:
-    what = f"{found.indicator} ({found.metric})"
-    if found.status != "ok" or found.value is None:
-        return _absent(one, what, f"{found.status.replace('_', ' ')}: {found.reason}", wanted.reason)
-    low, high, named = _ends(found, wanted)
+def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
+    what = f"{estimate.indicator} ({estimate.metric})"
+    if estimate.status != "ok" or estimate.value is None:
+        return _absent(benchmark, what, f"{estimate.status.replace('_', ' ')}: {estimate.reason}", wanted.reason)
+    low, high, named = _ends(estimate, wanted)
     lower = wanted.at_least is not None
     end = low if lower else high
     if end is None or not math.isfinite(end):
-        return _absent(one, what, f"{found.value:.3f} without the interval {named}", wanted.reason)
+        return _absent(benchmark, what, f"{estimate.value:.3f} without the interval {named}", wanted.reason)
     bound = wanted.bound
     good = end >= bound if lower else end <= bound
     side = "lower end" if lower else "upper end"
-    told = f"{end:g}" if wanted.exact else f"{side} {end:.3f} of {named}"
-    sentence = f"{told}, {'at least' if lower else 'at most'} {bound:g} is asked for"
-    return _test(one, what, good, sentence, wanted.reason, end)
+    value = f"{end:g}" if wanted.exact else f"{side} {end:.3f} of {named}"
+    sentence = f"{value}, {'at least' if lower else 'at most'} {bound:g} is asked for"
+    return _test(benchmark, what, good, sentence, wanted.reason, end)
 
 
-def _ends(found: Estimate, wanted: Requirement) -> tuple[float | None, float | None, str]:
+def _ends(estimate: Estimate, wanted: Requirement) -> tuple[float | None, float | None, str]:
     if wanted.exact:
-        return found.value, found.value, "exact"
+        return estimate.value, estimate.value, "exact"
     if wanted.detail:
-        pair: Sequence[float | None] = found.detail.get(wanted.detail) or (None, None)
+        pair: Sequence[float | None] = estimate.detail.get(wanted.detail) or (None, None)
         return pair[0], pair[1], wanted.detail
-    interval = found.interval(wanted.interval)
+    interval = estimate.interval(wanted.interval)
     return (interval.low, interval.high, wanted.interval) if interval else (None, None, wanted.interval)
