@@ -33,7 +33,11 @@ _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 @with_options("what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion"))
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Say before anything is asked: requests, how many are distinct, how many are stored, minutes, tokens, cost."""
+    """Say what a run would take, and ask nothing.
+
+    It counts the requests, those that are distinct and those whose answers are stored, and estimates minutes, tokens
+    and cost.
+    """
     with readable(store_path(benchmarks, options.output.store)) as opened:
         session = session_of(benchmarks, opened, options)
         _show_plan(session, session.jobs())
@@ -41,7 +45,7 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
 
 @with_options("what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion"))
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Ask the respondents every form and store the answers; what is stored already is not asked again."""
+    """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
     with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
         complete = _administer(session_of(benchmarks, opened, options))
@@ -97,7 +101,10 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
+    """Ask what is missing, then audit the benchmark.
+
+    Its reliability, validity and coverage are written as a report and as audit.json.
+    """
     from hqm.commands import show
 
     if table is not None:

@@ -90,7 +90,10 @@ def compare(
         typer.Option(rich_help_panel=HOW, min=1, metavar="N", help="How many further items the forecast adds."),
     ] = 500,
 ) -> None:
-    """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents; nobody is asked anything."""
+    """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents.
+
+    Nobody is asked anything: the numbers come from audits, or from the answers in a store.
+    """
     from hqm.auditing.families import read_families
     from hqm.comparison.compare import compare_audits
 
