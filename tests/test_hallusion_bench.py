@@ -391,8 +391,8 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
             }
         people.append(recorded(f"skill{skill}", answers))
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        desk, asked = administered(store, benchmark, people)
-        audit = hqm.audit(benchmark, desk, asked, metrics=["aacc", "facc", "qacc"])
+        asked = administered(store, benchmark, people)
+        audit = hqm.audit(hqm.gather(benchmark, store, asked, metrics=["aacc", "facc", "qacc"]))
     for person in audit.respondents:
         for name in ("facc", "qacc"):
             low, high = person.intervals[name]

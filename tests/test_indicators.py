@@ -47,8 +47,8 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
     rng = np.random.default_rng(1)
     ability = np.linspace(-1.5, 1.5, 20)[:, None]
     chances = 1 / (1 + np.exp(-(ability + rng.normal(0, 1.5, (1, 400)))))
-    desk, people = administered(store, quiz, sitting(quiz, chances, rng))
-    found = hqm.audit(quiz, desk, people)
+    people = administered(store, quiz, sitting(quiz, chances, rng))
+    found = hqm.audit(hqm.gather(quiz, store, people))
     expected = found.estimate("expected.reliability")
     # s2_mu / (s2_mu + mean variance), from the probabilities themselves
     truth = chances.mean(axis=1).var(ddof=1)
@@ -62,12 +62,12 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
 def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(2)
     chances = np.clip(rng.normal(0.6, 0.15, (8, 400)), 0.02, 0.98)
-    desk, people = administered(store, quiz, sitting(quiz, chances, rng))
+    people = administered(store, quiz, sitting(quiz, chances, rng))
     labels = "item,respondent,label\n" + "\n".join(
         f"q{i},{chr(97 + k)}-model,{int(rng.random() < 0.6)}" for i in range(80) for k in range(8)
     )
     (tmp_path / "labels.csv").write_text(labels)
-    found = hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1"))
+    found = hqm.audit(hqm.gather(quiz, store, people, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1")))
     from hqm.indicators.catalogue import FAMILIES, INDICATORS
 
     for estimate in found.estimates:
@@ -89,9 +89,10 @@ def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, q
 
 def test_the_same_audit_twice_gives_the_same_numbers(store: hqm.Store, quiz: hqm.Benchmark) -> None:
     rng = np.random.default_rng(3)
-    desk, people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng))
+    people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng))
     assert (
-        hqm.Audit((hqm.audit(quiz, desk, people),)).to_json() == hqm.Audit((hqm.audit(quiz, desk, people),)).to_json()
+        hqm.Audit((hqm.audit(hqm.gather(quiz, store, people)),)).to_json()
+        == hqm.Audit((hqm.audit(hqm.gather(quiz, store, people)),)).to_json()
     )
 
 
@@ -100,7 +101,7 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
     import krippendorff
 
     rng = np.random.default_rng(4)
-    desk, people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
+    people = administered(store, quiz, sitting(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
     one = (rng.random((5, 60)) < 0.6).astype(int)
     other = np.where(rng.random(one.shape) < 0.1, 1 - one, one)
     rows = ["item,respondent,rater,label"]
@@ -108,12 +109,12 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
         for i in range(60):
             rows += [f"q{i},{chr(97 + k)}-model,anna,{one[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{other[k, i]}"]
     (tmp_path / "labels.csv").write_text("\n".join(rows))
-    found = hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv")
+    found = hqm.audit(hqm.gather(quiz, store, people, criterion=tmp_path / "labels.csv"))
     agreed = found.estimate("criterion.human_agreement")
     table = np.stack([one.ravel(), other.ravel()])
     assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
     assert agreed.detail["raters"] == 2
     pearson = found.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
-    again = hqm.audit(quiz, desk, people)
+    again = hqm.audit(hqm.gather(quiz, store, people))
     assert again.estimate("criterion.human_agreement").value == agreed.value, "the labels are in the store"

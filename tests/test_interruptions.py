@@ -152,10 +152,10 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     store = tmp_path / "store.sqlite"
     first = start([*RUN, "1"], store)
     until(lambda: count(store) >= 20, first)
-    told = start([*RUN, "64"], store, "--no-wait")
+    process = start([*RUN, "64"], store, "--no-wait")
     waiting = start([*RUN, "64"], store)
-    _, err = told.communicate(timeout=60)
-    assert told.returncode == 1
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
     assert f"process {first.pid} on" in err
     assert "leave out --no-wait" in err
     assert waiting.stderr is not None

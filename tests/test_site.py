@@ -291,8 +291,8 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
         recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q0": "yes"}, ("parallel", 0): t})
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
-    desk, who = administered(store, benchmark, people)
-    estimated = {one.indicator.partition(".")[2] for one in hqm.audit(benchmark, desk, who).estimates}
+    who = administered(store, benchmark, people)
+    estimated = {one.indicator.partition(".")[2] for one in hqm.audit(hqm.gather(benchmark, store, who)).estimates}
     assert {"rho_g", "icc_a1", "acquiescence", "discrimination"} <= estimated
     for name in estimated:
         assert "an audit estimates it wherever it exists" in made[page_of(name)], name

@@ -12,7 +12,7 @@ import typer
 
 from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, readable, write_text
+from hqm.commands.shared import command, labelled, write_text
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def compare(
         if not store.is_file():
             raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
         judging = replace(options.judging, judges=tuple(judges or ()))
-        with readable(store) as opened:
+        with labelled(store, options.judging.criterion, options.output.no_wait) as opened:
             audits: Sequence[Any] = read_again(
                 what,
                 opened,
