@@ -52,6 +52,7 @@ from hqm import (
     read_json,
     read_records,
     read_text,
+    reading,
     take,
 )
 
@@ -176,7 +177,7 @@ class Valor(Benchmark):
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
             generated = prepared(part, extracted, official)
-        except (KeyError, TypeError, AttributeError, StopIteration) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
             return _verdict(part, item.target, "", {}, official)
@@ -184,13 +185,15 @@ class Valor(Benchmark):
             return Verdict.unscored("unparsed", "the extractor's reply does not have the shape asked for")
         truth = list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
         shown = str if self.prompts == "official" else json.dumps
-        prompt = fill(self.prompt(f"match_{part}"), truth=shown(truth), generated=shown(generated))
+        with reading(reply):
+            generated_text = shown(generated)
+        prompt = fill(self.prompt(f"match_{part}"), truth=shown(truth), generated=generated_text)
         matched = self._json(await ask("matcher", prompt, schema=_OBJECT))
         if not isinstance(matched, dict):
             return Verdict.unscored("unparsed", "the matcher's reply is no JSON object")
         try:
             return _verdict(part, item.target, generated, matched, official)
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             return _misshapen("matcher", error)
 
     # --- files ---

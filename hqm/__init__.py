@@ -6,9 +6,8 @@ Answers are collected once and never changed; scores, indicators and reports are
 
     benchmark = hqm.load("shapes_yesno")
     with hqm.Store("store.sqlite") as store:
-        desk = hqm.Desk(store)
-        people = hqm.people_in(store, desk, benchmark)
-        audit = hqm.audit(benchmark, desk, people)
+        evidence = hqm.gather(benchmark, store)
+    audit = hqm.audit(evidence)
 
 Names are loaded when they are first used, so that `import hqm` takes no time.
 """

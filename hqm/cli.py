@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from hqm.commands import asking, comparing, data, release, results
+from hqm.commands.help import WIDTH, GroupedCommand
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": WIDTH},
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -39,7 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 """Every command by its name."""
 
 for _name, _function in COMMANDS.items():
-    app.command(_name)(_function)
+    app.command(_name, cls=GroupedCommand)(_function)
 
 
 def main() -> None:

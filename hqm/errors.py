@@ -1,6 +1,7 @@
 """The errors HQM raises: one tree, each sentence naming the thing, the place and the remedy.
 
     HQMError
+    ├── AdapterError       a benchmark's own code that fails where it should not
     ├── CardError          a card.toml that cannot be used
     ├── DataError          a benchmark's file is missing, broken or not what its card says
     │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
@@ -10,6 +11,7 @@
     ├── NoRule             a question that no rewriting rule fits; it has no parallel form
     ├── RespondentError    a respondent that cannot be loaded, reached or understood
     ├── StoreError         a store that cannot be read or written
+    ├── UnreadableReply    a judge's reply that cannot be read
     └── UsageError         a name or an option that HQM does not know
 
 The command line prints them without a traceback and exits with status 2 for `UsageError` and 1 for the others.
@@ -40,6 +42,10 @@ class HQMError(Exception):
         self.what, self.place, self.remedy = what, place, remedy
         sentence = f"{place}: {what}" if place else what
         super().__init__(f"{sentence.rstrip('.')}. {remedy}" if remedy else sentence)
+
+
+class AdapterError(HQMError):
+    """A benchmark's own code that fails where it should not."""
 
 
 class CardError(HQMError):
@@ -80,6 +86,10 @@ class RespondentError(HQMError):
 
 class StoreError(HQMError):
     """A store that cannot be read or written."""
+
+
+class UnreadableReply(HQMError):  # noqa: N818  it says what cannot be read
+    """A judge's reply that cannot be read; the answer in question stays unscored."""
 
 
 class UsageError(HQMError):

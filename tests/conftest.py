@@ -138,13 +138,17 @@ def recorded(name: str, answers: dict[tuple[str, int], dict[str, str]]) -> Recor
 
 def administered(
     store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
-) -> tuple[hqm.Desk, list[hqm.StoredRespondent]]:
-    """Put recorded respondents into a store; the desk and the people for an audit."""
+) -> list[hqm.StoredRespondent]:
+    """Put recorded respondents into a store; the respondents as the store knows them."""
     from hqm.administration.holdings import forms_of
 
-    desk = hqm.Desk(store)
+    asks = hqm.Asks(store)
     forms = {form.name: form for form in forms_of(benchmark)}
-    sittings = [desk.sitting(respondent, benchmark, {}) for respondent in respondents]
-    jobs = [desk.plan(s, hqm.Administration(forms[form], run)) for s in sittings for form, run in s.respondent.cells]  # type: ignore[attr-defined]
+    assignments = [hqm.assign(respondent, benchmark) for respondent in respondents]
+    jobs = [
+        hqm.plan(asks, assignment, hqm.Administration(forms[form], run))
+        for assignment, respondent in zip(assignments, respondents, strict=True)
+        for form, run in respondent.cells
+    ]
     hqm.administer(store, jobs)
-    return desk, hqm.people_of(store, sittings)
+    return hqm.respondents_of(store, assignments)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm import Administration, Desk, Request, RespondentError, Response, Store
-from hqm.administration.forecast import forecast
+from hqm import Administration, Asks, Request, RespondentError, Response, Store
+from hqm.administration.costs import forecast
 from tests.conftest import recorded
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -48,9 +48,8 @@ class Counting:
 
 
 def plan(store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2) -> list[hqm.Job]:
-    desk = Desk(store, blind=True)
-    sitting = desk.sitting(respondent, benchmark, {})
-    return [desk.plan(sitting, Administration(benchmark.original, run)) for run in range(runs)]
+    asks, assignment = Asks(store, blind=True), hqm.assign(respondent, benchmark)
+    return [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in range(runs)]
 
 
 def test_the_same_question_is_asked_once(store: Store, make_benchmark: Callable[..., Path]) -> None:
@@ -100,8 +99,7 @@ def test_a_missing_picture_is_an_error_that_is_not_asked(store: Store, dogs: Pat
     for i in range(4):
         Image.new("RGB", (2, 2), (i, 0, 0)).save(dogs / f"{i}.png")
     (dogs / "4.png").write_bytes(b"")
-    desk = Desk(store)
-    job = desk.plan(desk.sitting(respondent, benchmark, {}), Administration(benchmark.original, 0))
+    job = hqm.plan(Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
     assert (len(job.todo), len(job.broken)) == (8, 4)
     outcome = hqm.administer(store, [job])
     assert (outcome.asked, outcome.errors) == (8, 4)
@@ -119,14 +117,14 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
     for i in range(3):
         Image.new("RGB", (2, 2), "red" if i < 2 else "blue").save(folder / f"{i}.png")
     benchmark = hqm.load(str(folder))
-    desk = Desk(store)
-    job = desk.plan(desk.sitting(Counting(), benchmark, {}), Administration(benchmark.original, 0))
+    job = hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
     assert (job.rows, job.distinct) == (3, 2), "two copies of one picture are one question"
     hqm.administer(store, [job])
     for i in range(3):
         (folder / f"{i}.png").unlink()
-    people = hqm.people_in(store, Desk(store), benchmark)
-    matrix = Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, people)
+    asks = Asks(store)
+    respondents = hqm.respondents_in(asks, benchmark)
+    matrix = hqm.Answers(asks).matrix(benchmark, hqm.Cell(), benchmark.original, respondents)
     assert matrix.values.tolist() == [[1.0, 1.0, 1.0]], "a store can be read where the pictures are not"
 
 
@@ -154,29 +152,29 @@ def test_popes_rows_are_5127_distinct_questions(data: Path, store: Store, tmp_pa
 
 
 def plan_live(store: Store, benchmark: hqm.Benchmark) -> hqm.Job:
-    desk = Desk(store)
-    return desk.plan(desk.sitting(Counting(), benchmark, {}), Administration(benchmark.original, 0))
+    return hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
 
 
 def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
     respondent = Counting("openai/x?price_in=2&price_out=10")
-    found = forecast(store, plan(store, benchmark, respondent))
-    assert (found.rows, found.distinct, found.requests, found.measured) == (24, 12, 12, False)
-    assert found.tokens_out == 12 * benchmark.card.generation.max_tokens
-    assert found.cost == pytest.approx((found.tokens_in * 2 + found.tokens_out * 10) / 1e6)
+    costs = forecast(store, plan(store, benchmark, respondent))
+    assert (costs.rows, costs.distinct, costs.requests, costs.measured) == (24, 12, 12, False)
+    assert costs.tokens_out == 12 * benchmark.card.generation.max_tokens
+    assert costs.cost == pytest.approx((costs.tokens_in * 2 + costs.tokens_out * 10) / 1e6)
     assert forecast(store, plan(store, benchmark, Counting())).cost is None
-    assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(found.tokens_in / 1e6)
+    assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(costs.tokens_in / 1e6)
 
 
 def test_a_recorded_respondent_is_asked_what_it_recorded(store: Store, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
     respondent = recorded("a", {("original", 0): {"q0": "Yes", "q3": "No"}})
-    desk = Desk(store)
-    job = desk.plan(desk.sitting(respondent, benchmark, {}), Administration(benchmark.original, 0))
+    asks = Asks(store)
+    job = hqm.plan(asks, hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
     assert len(job.todo) == 2
     hqm.administer(store, [job])
-    matrix = desk.matrix(benchmark, hqm.Cell(), benchmark.original, hqm.people_in(store, desk, benchmark))
+    respondents = hqm.respondents_in(asks, benchmark)
+    matrix = hqm.Answers(asks).matrix(benchmark, hqm.Cell(), benchmark.original, respondents)
     assert matrix.state_counts()["recorded/a"]["missing"] == 10
 
 

@@ -52,10 +52,10 @@ def answer_sheets(benchmark: hqm.Benchmark, seed: int = 0) -> dict[str, dict[tup
 
 
 @pytest.fixture
-def found(quiz: hqm.Benchmark, store: Store) -> BenchmarkAudit:
+def audited(quiz: hqm.Benchmark, store: Store) -> BenchmarkAudit:
     sheets = answer_sheets(quiz)
-    desk, people = administered(store, quiz, [recorded(name, sheet) for name, sheet in sheets.items()])
-    return hqm.audit(quiz, desk, people)
+    respondents = administered(store, quiz, [recorded(name, sheet) for name, sheet in sheets.items()])
+    return hqm.audit(hqm.gather(quiz, store, respondents))
 
 
 def accuracies(quiz: hqm.Benchmark, form: str, run: int) -> np.ndarray:
@@ -66,48 +66,48 @@ def accuracies(quiz: hqm.Benchmark, form: str, run: int) -> np.ndarray:
     )
 
 
-def test_test_retest_by_hand(found: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
+def test_test_retest_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
     x, y = accuracies(quiz, "original", 0), accuracies(quiz, "original", 1)
     r = stats.pearsonr(x, y)
-    estimate = found.estimate("test_retest.pearson")
+    estimate = audited.estimate("test_retest.pearson")
     assert estimate.value == pytest.approx(r.statistic)
     interval = estimate.interval("model_population")
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx(tuple(r.confidence_interval()))
     assert (estimate.n_respondents, estimate.n_items, estimate.unscored, estimate.facet) == (5, 200, 0, "run")
     assert "FEW_MODELS" in estimate.flags
-    assert found.estimate("test_retest.mean_shift").value == pytest.approx(float(np.mean(y - x)))
+    assert audited.estimate("test_retest.mean_shift").value == pytest.approx(float(np.mean(y - x)))
     s2, lottery = x.var(ddof=1), np.mean(x * (1 - x))
-    assert found.estimate("test_retest.noise_floor").value == pytest.approx(s2 / (s2 + lottery / 200))
+    assert audited.estimate("test_retest.noise_floor").value == pytest.approx(s2 / (s2 + lottery / 200))
 
 
-def test_parallel_forms_by_hand(found: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
+def test_parallel_forms_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
     x, y = accuracies(quiz, "original", 0), accuracies(quiz, "parallel", 0)
-    assert found.estimate("parallel_forms.pearson").value == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert found.estimate("parallel_forms.mean_shift").value == pytest.approx(float(np.mean(y - x)))
-    assert found.estimate("parallel_forms.mean_shift").value < -0.05, "the form was made harder"
-    yes = found.estimate("parallel_forms.yes_ratio_shift")
+    assert audited.estimate("parallel_forms.pearson").value == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert audited.estimate("parallel_forms.mean_shift").value == pytest.approx(float(np.mean(y - x)))
+    assert audited.estimate("parallel_forms.mean_shift").value < -0.05, "the form was made harder"
+    yes = audited.estimate("parallel_forms.yes_ratio_shift")
     assert yes.detail["by_respondent"]["recorded/a"][0] == pytest.approx(
         np.mean([t.startswith("Y") for t in answer_sheets(quiz)["a"]["original", 0].values()])
     )
-    assert found.estimate("parallel_forms.length_shift").value == 0
+    assert audited.estimate("parallel_forms.length_shift").value == 0
 
 
-def test_item_agreement_by_hand(found: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
+def test_item_agreement_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
     sheets = answer_sheets(quiz)
     by_hand = [
         np.mean([sheets[n]["original", 0][i.id][0] == sheets[n]["original", 1][i.id][0] for i in quiz.original.items])
         for n in RATES
     ]
-    estimate = found.estimate("test_retest.item_agreement")
+    estimate = audited.estimate("test_retest.item_agreement")
     assert estimate.value == pytest.approx(np.mean(by_hand))
     assert estimate.detail["worst"] == pytest.approx(min(by_hand))
 
 
-def test_every_estimate_is_signed(found: BenchmarkAudit) -> None:
-    signatures = [estimate.signature for estimate in found.estimates]
+def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
+    signatures = [estimate.signature for estimate in audited.estimates]
     assert len(set(signatures)) == len(signatures)
-    parts = dict(part.split(":", 1) for part in found.estimate("parallel_forms.pearson").signature.split("|"))
+    parts = dict(part.split(":", 1) for part in audited.estimate("parallel_forms.pearson").signature.split("|"))
     assert list(parts) == ["benchmark", "data", "scorer", "metric", "form", "run", "judge", "respondents", "items", "answers", "statistic", "interval", "hqm"]  # fmt: skip
     assert parts["benchmark"] == "mine@1"
     assert parts["scorer"] == "official(strict)"
@@ -119,40 +119,40 @@ def test_equal_answers_give_equal_signatures_and_other_answers_do_not(quiz: hqm.
     signed = []
     for i, seed in enumerate((0, 0, 1)):
         with Store(tmp_path / f"{i}.sqlite") as store:
-            desk, people = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz, seed).items()])
-            signed.append([(e.signature, e.value) for e in hqm.audit(quiz, desk, people).estimates])
+            respondents = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz, seed).items()])
+            signed.append([(e.signature, e.value) for e in hqm.audit(hqm.gather(quiz, store, respondents)).estimates])
     assert signed[0] == signed[1]
     assert all(a[0] != b[0] for a, b in zip(signed[0], signed[2], strict=True))
 
 
-def test_the_json_has_the_documented_shape(found: BenchmarkAudit) -> None:
-    data = json.loads(Audit((found,), "hqm audit mine").to_json())
+def test_the_json_has_the_documented_shape(audited: BenchmarkAudit) -> None:
+    data = json.loads(Audit((audited,), "hqm audit mine").to_json())
     assert {"hqm_version", "command", "audits"} <= set(data)
-    one = data["audits"][0]
-    assert {"benchmark", "version", "respondents", "estimates", "coverage"} <= set(one)
-    assert {"name", "scores"} <= set(one["respondents"][0])
-    for estimate in one["estimates"]:
+    benchmark = data["audits"][0]
+    assert {"benchmark", "version", "respondents", "estimates", "coverage"} <= set(benchmark)
+    assert {"name", "scores"} <= set(benchmark["respondents"][0])
+    for estimate in benchmark["estimates"]:
         assert {"indicator", "metric", "facet", "first", "other", "value", "status", "reason", "intervals", "n_respondents", "n_items",
                 "unscored", "flags", "signature"} <= set(estimate)  # fmt: skip
         assert estimate["status"] == "ok" or estimate["reason"]
         assert all(len(ends) == 2 for ends in estimate["intervals"].values())
-    indicators = {estimate["indicator"] for estimate in one["estimates"]}
+    indicators = {estimate["indicator"] for estimate in benchmark["estimates"]}
     assert {"test_retest.pearson", "test_retest.icc_a1", "parallel_forms.icc_a1"} <= indicators
 
 
-def test_an_audit_survives_json(found: BenchmarkAudit, tmp_path: Path) -> None:
-    audit = Audit((found,), "hqm audit mine", {"python": "3"})
+def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None:
+    audit = Audit((audited,), "hqm audit mine", {"python": "3"})
     (tmp_path / "audit.json").write_text(audit.to_json())
     again = Audit.load(tmp_path / "audit.json")
     assert again.to_json() == audit.to_json()
-    assert again.audits[0].estimates == found.estimates
+    assert again.audits[0].estimates == audited.estimates
     (tmp_path / "audit.json").write_text('{"audits": [{}]}')
     with pytest.raises(hqm.DataError, match="no audit of HQM"):
         Audit.load(tmp_path / "audit.json")
 
 
-def test_coverage_counts_labels_and_tells_claims_apart(found: BenchmarkAudit) -> None:
-    assert found.coverage["existence"] == {
+def test_coverage_counts_labels_and_tells_claims_apart(audited: BenchmarkAudit) -> None:
+    assert audited.coverage["existence"] == {
         "type": "existence",
         "claimed": True,
         "items": 100,
@@ -161,9 +161,9 @@ def test_coverage_counts_labels_and_tells_claims_apart(found: BenchmarkAudit) ->
         "labelled": True,
         "state": "labelled",
     }
-    assert found.coverage["action"]["state"] == "claimed"
-    assert found.coverage["counting"]["state"] == "absent"
-    assert list(found.coverage) == list(hqm.HALLUCINATION_TYPES)
+    assert audited.coverage["action"]["state"] == "claimed"
+    assert audited.coverage["counting"]["state"] == "absent"
+    assert list(audited.coverage) == list(hqm.HALLUCINATION_TYPES)
 
 
 def test_identical_runs_are_not_informative(quiz: hqm.Benchmark, store: Store) -> None:
@@ -171,10 +171,10 @@ def test_identical_runs_are_not_informative(quiz: hqm.Benchmark, store: Store) -
         n: {("original", 0): s["original", 0], ("original", 1): s["original", 0]}
         for n, s in answer_sheets(quiz).items()
     }
-    desk, people = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
-    found = hqm.audit(quiz, desk, people)
+    respondents = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
+    audited = hqm.audit(hqm.gather(quiz, store, respondents))
     for name in ("pearson", "icc_a1", "icc_c1", "item_agreement"):
-        estimate = found.estimate(f"test_retest.{name}")
+        estimate = audited.estimate(f"test_retest.{name}")
         assert (estimate.status, estimate.value) == ("not_informative", 1.0)
         assert "by construction" in estimate.reason
 
@@ -182,21 +182,21 @@ def test_identical_runs_are_not_informative(quiz: hqm.Benchmark, store: Store) -
 def test_too_few_or_equal_respondents_have_a_reason_and_no_number(quiz: hqm.Benchmark, tmp_path: Path) -> None:
     sheets = answer_sheets(quiz)
     with Store(tmp_path / "two.sqlite") as store:
-        desk, people = administered(store, quiz, [recorded(n, sheets[n]) for n in "ab"])
-        estimate = hqm.audit(quiz, desk, people).estimate("test_retest.pearson")
+        respondents = administered(store, quiz, [recorded(n, sheets[n]) for n in "ab"])
+        estimate = hqm.audit(hqm.gather(quiz, store, respondents)).estimate("test_retest.pearson")
         assert (estimate.value, estimate.status) == (None, "insufficient")
         assert estimate.reason == "a correlation needs 3 respondents, there are 2"
     same = {("original", run): {i.id: "Yes" for i in quiz.original.items} for run in (0, 1)}
     same["original", 1]["q0"] = "yes!"
     with Store(tmp_path / "same.sqlite") as store:
-        desk, people = administered(store, quiz, [recorded(n, same) for n in "abcd"])
-        estimate = hqm.audit(quiz, desk, people).estimate("test_retest.pearson")
+        respondents = administered(store, quiz, [recorded(n, same) for n in "abcd"])
+        estimate = hqm.audit(hqm.gather(quiz, store, respondents)).estimate("test_retest.pearson")
         assert (estimate.value, estimate.status) == (None, "degenerate")
 
 
 def test_an_audit_of_nothing_is_one_sentence(quiz: hqm.Benchmark, store: Store) -> None:
     with pytest.raises(DesignError, match="holds no answer to mine"):
-        hqm.audit(quiz, hqm.Desk(store), [])
+        hqm.audit(hqm.gather(quiz, store, []))
 
 
 def test_unread_answers_are_counted_and_flagged(quiz: hqm.Benchmark, store: Store) -> None:
@@ -204,36 +204,38 @@ def test_unread_answers_are_counted_and_flagged(quiz: hqm.Benchmark, store: Stor
     for sheet in sheets.values():
         for item in list(sheet["original", 0])[:20]:
             sheet["original", 0][item] = "I'm sorry, I can't help with that."
-    desk, people = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
-    found = hqm.audit(quiz, desk, people)
-    estimate = found.estimate("test_retest.pearson")
+    respondents = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
+    audited = hqm.audit(hqm.gather(quiz, store, respondents))
+    estimate = audited.estimate("test_retest.pearson")
     assert estimate.unscored == 100
     assert "UNPARSED" in estimate.flags
-    assert found.respondents[0].states[found.reference]["refused"] == 20
+    assert audited.respondents[0].states[audited.reference]["refused"] == 20
 
 
 def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Path) -> None:
     """Labels on 40 items: the benchmark's scores over all items against the people's, as the HQM paper correlates them."""
     sheets = answer_sheets(quiz)
-    desk, people = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
+    respondents = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
     rng = random.Random(5)
     sample = list(quiz.original.items)[:40]
     truth = {(n, i.id): sheets[n]["original", 0][i.id].strip(".").lower() == i.target for n in RATES for i in sample}
     labels = {key: int(right if rng.random() < 0.9 else not right) for key, right in truth.items()}
     path = tmp_path / "labels.csv"
     path.write_text("item,respondent,label\n" + "".join(f"{i},{n},{label}\n" for (n, i), label in labels.items()))
-    found = hqm.audit(quiz, desk, people, criterion=path)
+    audited = hqm.audit(hqm.gather(quiz, store, respondents, criterion=path))
     human = np.array([np.mean([labels[n, i.id] for i in sample]) for n in RATES])
-    estimate = found.estimate("criterion.pearson")
+    estimate = audited.estimate("criterion.pearson")
     assert estimate.value == pytest.approx(stats.pearsonr(accuracies(quiz, "original", 0), human).statistic)
     assert estimate.other == str(Cell(judge="human"))
     assert (estimate.n_items, estimate.unscored) == (40, 0)
     same = np.array([np.mean([truth[n, i.id] for i in sample]) for n in RATES])
-    assert found.estimate("criterion.pearson_same_items").value == pytest.approx(stats.pearsonr(same, human).statistic)
+    assert audited.estimate("criterion.pearson_same_items").value == pytest.approx(
+        stats.pearsonr(same, human).statistic
+    )
     by_hand = np.mean([truth[key] == labels[key] for key in truth])
-    assert found.estimate("criterion.item_agreement").value == pytest.approx(by_hand)
+    assert audited.estimate("criterion.item_agreement").value == pytest.approx(by_hand)
     # the labels are stored: the next audit has them without the file
-    assert hqm.audit(quiz, desk, people).estimate("criterion.pearson") == estimate
+    assert hqm.audit(hqm.gather(quiz, store, respondents)).estimate("criterion.pearson") == estimate
 
 
 @pytest.mark.parametrize(
@@ -251,10 +253,10 @@ def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Pa
 def test_a_bad_criterion_file_is_one_sentence(
     quiz: hqm.Benchmark, store: Store, tmp_path: Path, text: str, sentence: str
 ) -> None:
-    desk, people = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz).items()])
+    respondents = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz).items()])
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(hqm.DataError, match=sentence):
-        hqm.audit(quiz, desk, people, criterion=tmp_path / "labels.csv")
+        hqm.audit(hqm.gather(quiz, store, respondents, criterion=tmp_path / "labels.csv"))
     assert store.judged("mine") == []
 
 
@@ -274,10 +276,12 @@ def test_a_metric_that_falls_is_turned_round_against_people(
     sheets = {
         n: {("original", 0): {str(i): "bad" if i < 5 * k else "good" for i in range(30)}} for k, n in enumerate("abcde")
     }
-    desk, people = administered(store, benchmark, [recorded(n, s) for n, s in sheets.items()])
+    respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets.items()])
     rows = [f"{i},{n},{int(i >= 5 * k)}\n" for k, n in enumerate("abcde") for i in range(30)]
     (tmp_path / "labels.csv").write_text("item,respondent,label\n" + "".join(rows))
-    estimate = hqm.audit(benchmark, desk, people, criterion=tmp_path / "labels.csv").estimate("criterion.pearson")
+    estimate = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=tmp_path / "labels.csv")).estimate(
+        "criterion.pearson"
+    )
     assert estimate.value == pytest.approx(1.0)
     assert "REVERSED" in estimate.flags
 
@@ -293,9 +297,9 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
         ["coco_chair"], store, RunOptions(what=What(data=data), who=Who(recorded=data / "pope" / "captions"))
     )
     hqm.administer(store, session.jobs())
-    found = session.audit("").audits[0]
+    audited = hqm.audit(session.evidence(session.benchmarks[0]))
     models = ["instructblip", "llava", "minigpt-4", "mmgpt", "mplug"]
-    assert [r.name for r in found.respondents] == [f"recorded/{m}" for m in models]
+    assert [r.name for r in audited.respondents] == [f"recorded/{m}" for m in models]
     benchmark = hqm.load("coco_chair", data=data)
     scores = [
         {m: score_file(benchmark, data / "pope" / "captions" / f"Instruction{i}_{m}.json").metrics for m in models}
@@ -303,13 +307,13 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
     ]
     for metric in ("chair_i", "chair_s"):
         x, y = (np.array([float(s[m][metric] or math.nan) for m in models]) for s in scores)
-        assert found.estimate("parallel_forms.pearson", metric).value == pytest.approx(stats.pearsonr(x, y).statistic)
-        assert found.estimate("parallel_forms.mean_shift", metric).value == pytest.approx(float(np.mean(y - x)))
+        assert audited.estimate("parallel_forms.pearson", metric).value == pytest.approx(stats.pearsonr(x, y).statistic)
+        assert audited.estimate("parallel_forms.mean_shift", metric).value == pytest.approx(float(np.mean(y - x)))
     lengths = [np.array([float(s[m]["length"] or 0) for m in models]) for s in scores]
-    assert found.estimate("parallel_forms.length_shift", "chair_i").value == pytest.approx(
+    assert audited.estimate("parallel_forms.length_shift", "chair_i").value == pytest.approx(
         float(np.mean(lengths[1] - lengths[0]))
     )
-    assert found.items == 2000
+    assert audited.items == 2000
     # r of .99 although CHAIRi moves by up to a factor of two: why a correlation alone is no evidence
-    assert found.estimate("parallel_forms.pearson", "chair_i").value > 0.98
-    assert found.estimate("parallel_forms.icc_a1", "chair_i").value < 0.7
+    assert audited.estimate("parallel_forms.pearson", "chair_i").value > 0.98
+    assert audited.estimate("parallel_forms.icc_a1", "chair_i").value < 0.7

@@ -184,7 +184,7 @@ def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path)
 
 FAILURES = [
     (["audit", "nothing"], 2, "no benchmark 'nothing'"),
-    (["audit", "DOGS"], 2, "nobody is there to answer mine"),
+    (["audit", "DOGS"], 2, "there is no respondent to answer mine"),
     (["audit", "DOGS", "--offline"], 1, "holds no answer to mine"),
     (["run", "DOGS", "-r", "steady"], 2, "'steady' names no respondent"),
     (["run", "DOGS", "--recorded", "nowhere.jsonl"], 1, "no such file"),
@@ -276,3 +276,64 @@ def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: P
     assert "recorded/a · original" in text
     assert "recorded/d · parallel" in text
     assert "/s" in text
+
+
+def test_help_shows_groups_in_order_within_a_hundred_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command: what, who, how, judges, machine, output, as far as it has options in them, required ones first."""
+    from hqm.cli import COMMANDS
+    from hqm.commands.options import HEADINGS
+
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown: dict[str, dict[str, list[str]]] = {}
+    for name in COMMANDS:
+        status, out, _ = run(name, "--help")
+        assert status == 0
+        assert max(map(len, out.splitlines())) <= 100, name
+        groups = re.findall(r"^(\w+):\n((?:  .*\n)+)", out, re.MULTILINE)
+        assert [group for group, _ in groups] == [h for h in HEADINGS if h in dict(groups)], name
+        shown[name] = {group: re.findall(r"^  (\S+)", text, re.MULTILINE) for group, text in groups}
+    assert max(map(len, run("--help")[1].splitlines())) <= 100
+    assert list(shown["audit"]) == list(HEADINGS)
+    first = {group: names[0] for group, names in shown["audit"].items()}
+    assert first == {
+        "What": "benchmarks...", "Who": "-r,", "How": "--offline", "Judges": "--judge", "Machine": "--device", "Output": "--out",
+    }  # fmt: skip
+    assert shown["score"]["What"][:2] == ["benchmark", "--answers"]
+    assert list(shown["gate"]) == ["What", "How", "Output"]
+
+
+def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
+    from typer.main import get_command
+
+    from hqm.cli import app
+
+    texts: dict[str, set[tuple[str, str]]] = {}
+    for command in get_command(app).commands.values():  # type: ignore[attr-defined]
+        for parameter in command.params:
+            for flag in parameter.opts:
+                if flag.startswith("-"):
+                    texts.setdefault(flag, set()).add((parameter.help, str(parameter.default)))
+    assert {flag for flag, said in texts.items() if len(said) > 1} == {
+        "--to", "--from", "--out", "--images",  # another file in each command
+        "--data",  # `hqm fetch` writes into it
+        "--store",  # `hqm import` adds to it, `hqm compare` reads it
+        "--scoring", "--parser", "--judge",  # `hqm compare` takes several of each, to compare them
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])
+def test_a_command_receives_the_options_it_names(name: str) -> None:
+    from hqm.commands.options import RunOptions
+    from hqm.commands.parameters import OPTIONS, with_options
+
+    received: list[RunOptions] = []
+
+    @with_options(name)
+    def command(*, options: RunOptions) -> None:
+        received.append(options)
+
+    command(**{name: OPTIONS[name].parameter.default})
+    assert received == [RunOptions()]
+    with pytest.raises(KeyError):
+        with_options("no_such_option")

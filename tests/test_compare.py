@@ -223,8 +223,8 @@ def two(make_benchmark: Callable[..., Path], store: Store) -> tuple[list[hqm.Ben
             })
             for k, name in enumerate(FAMILIES)
         ]  # fmt: skip
-        desk, stored = administered(store, benchmark, people)
-        audits.append(hqm.audit(benchmark, desk, stored))
+        stored = administered(store, benchmark, people)
+        audits.append(hqm.audit(hqm.gather(benchmark, store, stored)))
     return benchmarks, audits
 
 

@@ -393,8 +393,8 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
             }
         respondents.append(recorded(f"skill{skill}", answers))
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        desk, asked = administered(store, benchmark, respondents)
-        audit = hqm.audit(benchmark, desk, asked, metrics=["aacc", "facc", "qacc"])
+        asked = administered(store, benchmark, respondents)
+        audit = hqm.audit(hqm.gather(benchmark, store, asked, metrics=["aacc", "facc", "qacc"]))
     for respondent in audit.respondents:
         for name in ("facc", "qacc"):
             low, high = respondent.intervals[name]

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import hqm
-from hqm import Administration, CardError, DataError, Desk, ImageError, Store
+from hqm import Administration, Asks, CardError, DataError, ImageError, Store
 from hqm.commands.options import RunOptions, What, Who
 from hqm.commands.session import Session
 from hqm.files.checksums import Checksums
@@ -133,8 +133,8 @@ def test_a_parquet_file_is_a_whole_benchmark(tmp_path: Path, make_benchmark: Cal
         ("0", "0", "yes"), ("1", "0", "no"), ("2", "2", "no"), ("3", "3", "yes"),
     ]  # fmt: skip
     assert [item.cluster for item in items] == ["0", "0", "2", "3"], "intervals are over pictures, not rows"
-    desk, respondent = Desk(store), Counting()
-    job = desk.plan(desk.sitting(respondent, benchmark, {}), Administration(benchmark.original, 0))
+    respondent = Counting()
+    job = hqm.plan(Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
     assert (len(job.todo), job.broken) == (4, {})
     hqm.administer(store, [job])
     assert sorted({r.image.read_bytes() for r in respondent.asked if r.image}) == sorted({*shown})
@@ -315,8 +315,7 @@ def test_listed_sizes_and_hashes_are_compared(
     (folder / "images.sha256").write_text("".join(sums[:3]))
     (folder / "2.png").write_bytes(picture(99))
     benchmark = hqm.load(str(folder))
-    desk = Desk(store)
-    job = desk.plan(desk.sitting(Counting(), benchmark, {}), Administration(benchmark.original, 0))
+    job = hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
     assert sorted(request.item for _, request in job.todo.values()) == ["0", "1", "3"]
     assert "2.png: the picture's SHA-256 is" in next(iter(job.reasons.values()))
     listed = Checksums.load(_written(tmp_path / "c.csv", "image,size\n0.png,5\n"))

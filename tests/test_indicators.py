@@ -63,8 +63,8 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
     rng = np.random.default_rng(1)
     ability = np.linspace(-1.5, 1.5, 20)[:, None]
     chances = 1 / (1 + np.exp(-(ability + rng.normal(0, 1.5, (1, 400)))))
-    desk, stored = administered(store, quiz, respondents_of(quiz, chances, rng))
-    audit = hqm.audit(quiz, desk, stored)
+    stored = administered(store, quiz, respondents_of(quiz, chances, rng))
+    audit = hqm.audit(hqm.gather(quiz, store, stored))
     expected = audit.estimate("expected.reliability")
     # s2_mu / (s2_mu + mean variance), from the probabilities themselves
     truth = chances.mean(axis=1).var(ddof=1)
@@ -78,12 +78,12 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
 def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(2)
     chances = np.clip(rng.normal(0.6, 0.15, (8, 400)), 0.02, 0.98)
-    desk, stored = administered(store, quiz, respondents_of(quiz, chances, rng))
+    stored = administered(store, quiz, respondents_of(quiz, chances, rng))
     labels = "item,respondent,label\n" + "\n".join(
         f"q{i},{chr(97 + k)}-model,{int(rng.random() < 0.6)}" for i in range(80) for k in range(8)
     )
     (tmp_path / "labels.csv").write_text(labels)
-    audit = hqm.audit(quiz, desk, stored, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1"))
+    audit = hqm.audit(hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1")))
     for estimate in audit.estimates:
         indicator = hqm.indicator_named(estimate.indicator)
         assert indicator is not None, estimate.indicator
@@ -103,11 +103,10 @@ def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, q
 
 def test_the_same_audit_twice_gives_the_same_numbers(store: hqm.Store, quiz: hqm.Benchmark) -> None:
     rng = np.random.default_rng(3)
-    desk, stored = administered(
-        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng)
-    )
+    stored = administered(store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng))
     assert (
-        hqm.Audit((hqm.audit(quiz, desk, stored),)).to_json() == hqm.Audit((hqm.audit(quiz, desk, stored),)).to_json()
+        hqm.Audit((hqm.audit(hqm.gather(quiz, store, stored)),)).to_json()
+        == hqm.Audit((hqm.audit(hqm.gather(quiz, store, stored)),)).to_json()
     )
 
 
@@ -116,9 +115,7 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
     import krippendorff
 
     rng = np.random.default_rng(4)
-    desk, stored = administered(
-        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng)
-    )
+    stored = administered(store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
     anna = (rng.random((5, 60)) < 0.6).astype(int)
     ben = np.where(rng.random(anna.shape) < 0.1, 1 - anna, anna)
     rows = ["item,respondent,rater,label"]
@@ -126,14 +123,14 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
         for i in range(60):
             rows += [f"q{i},{chr(97 + k)}-model,anna,{anna[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{ben[k, i]}"]
     (tmp_path / "labels.csv").write_text("\n".join(rows))
-    audit = hqm.audit(quiz, desk, stored, criterion=tmp_path / "labels.csv")
+    audit = hqm.audit(hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv"))
     agreed = audit.estimate("criterion.human_agreement")
     table = np.stack([anna.ravel(), ben.ravel()])
     assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
     assert agreed.detail["raters"] == 2
     pearson = audit.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
-    again = hqm.audit(quiz, desk, stored)
+    again = hqm.audit(hqm.gather(quiz, store, stored))
     assert again.estimate("criterion.human_agreement").value == agreed.value, "the labels are in the store"
 
 
@@ -303,8 +300,8 @@ def test_an_indicator_is_added_in_one_file(
     respondents = [
         recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q1": "yes"}}) for n, a in enumerate(answers)
     ]
-    desk, stored = administered(store, benchmark, respondents)
-    audit = hqm.audit(benchmark, desk, stored)
+    stored = administered(store, benchmark, respondents)
+    audit = hqm.audit(hqm.gather(benchmark, store, stored))
     half, whole = audit.estimate("test_retest.half_of_pearson"), audit.estimate("test_retest.pearson")
     assert half.value == pytest.approx(whole.value / 2)  # type: ignore[operator]
     assert "half_of_pearson" in half.signature

@@ -110,8 +110,8 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     status, _, err = run(*command)
     assert status == 0, err
     rows = [json.loads(line) for line in answers.read_text().splitlines()]
-    found = audited(tmp_path)
-    for respondent in found["respondents"]:  # type: ignore[attr-defined]
+    audit = audited(tmp_path)
+    for respondent in audit["respondents"]:  # type: ignore[attr-defined]
         for cell, scores in respondent["cells"].items():
             here = hqm.Cell.parse(cell)
             assert here.judge == f"{server.name()}+verifier={server.name('eyes')}"
@@ -128,7 +128,7 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     # and without the server the same numbers come from the store
     server.stop()
     assert run(*command, "--offline")[0] == 0
-    assert audited(tmp_path)["estimates"] == found["estimates"]
+    assert audited(tmp_path)["estimates"] == audit["estimates"]
 
 
 def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
@@ -148,17 +148,17 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
         status, _, err = run(*command)
         assert status == 0, err
         assert max(map(len, seeds.values())) == 2, "the reference administration was judged twice"
-        found = audited(tmp_path)
-        names = {e["indicator"] for e in found["estimates"]}  # type: ignore[attr-defined]
+        audit = audited(tmp_path)
+        names = {e["indicator"] for e in audit["estimates"]}  # type: ignore[attr-defined]
         assert "judge_consistency.icc_a1" in names
         assert "test_retest.icc_a1" in names
-        again = next(e for e in found["estimates"] if e["indicator"] == "judge_consistency.mean_shift")  # type: ignore[attr-defined]
+        again = next(e for e in audit["estimates"] if e["indicator"] == "judge_consistency.mean_shift")  # type: ignore[attr-defined]
         assert (again["first"], again["other"]) == (
             f"form=original|run=0|judge={server.name()}",
             f"form=original|run=0|judge={server.name()}#1",
         )
         # a reader sees where the two askings part, in the judge's own words
-        shown = [e for e in found["examples"] if "judge" in e["facets"]]  # type: ignore[attr-defined]
+        shown = [e for e in audit["examples"] if "judge" in e["facets"]]  # type: ignore[attr-defined]
         assert shown
         words = [w for e in shown for said in e["answers"] for w in said["judge_words"]]
         assert any(w.startswith("verifier: Yes") for w in words)
@@ -216,8 +216,8 @@ def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path
         command = (*command, "--forms", "original")
         status, _, err = run(*command)
         assert status == 1
-        found = audited(tmp_path)
-        states = found["respondents"][0]["states"]  # type: ignore[index]
+        audit = audited(tmp_path)
+        states = audit["respondents"][0]["states"]  # type: ignore[index]
         assert sum(by["error"] for by in states.values()) > 0
         fatal["on"], asked = False, len(server.prompts)
         status, _, err = run(*command)
@@ -284,6 +284,94 @@ def test_an_unreadable_reply_is_unscored_and_kept(run: Run, facts: Path, answers
         server.stop()
 
 
+@pytest.mark.parametrize(
+    ("line", "wrong", "sentence"),
+    [
+        (
+            'ask("verifier", f"Is it right? {fact}", item.image)',
+            'ask("verifer", f"Is it right? {fact}", item.image)',
+            "it asks for the role 'verifer', and the benchmark's `roles` are decomposer, verifier",
+        ),
+        (
+            'ask("decomposer", f"List the facts: {response.text}")',
+            'ask("judge", f"List the facts: {response.text}")',
+            "it asks for the role 'judge', and the benchmark's `roles` are decomposer, verifier",
+        ),
+        (
+            "right = sum(",
+            "right = self.weights[item.id] * sum(",
+            "it failed with AttributeError: 'Facts' object has no",
+        ),
+        ("right / len(facts)", "right / (len(facts) - 4)", "it failed with ZeroDivisionError"),
+        (
+            "[line for line in reply.splitlines()",
+            "[line for line in item.meta['lines']",
+            "failed with KeyError: 'lines'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("jointly", [False, True])
+def test_a_mistake_in_an_adapter_ends_the_command_with_its_place(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path,
+    line: str, wrong: str, sentence: str, jointly: bool,
+) -> None:  # fmt: skip
+    """A mistake in `judge()` is no unscored answer: the command ends and names benchmark, item, function and remedy."""
+    assert line in MODULE
+    text = MODULE.replace(line, wrong)
+    if jointly:
+        text += "\n    jointly = True\n"
+    facts.write_text(text)
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+    status, _, err = run(*command, "--forms", "original")
+    assert status == 1
+    assert err.startswith(f"hqm: facts, item 'q0', Facts.judge ({facts}")
+    assert sentence in err
+    assert "Correct the" in err
+    assert not (tmp_path / "out" / "audit.json").exists()
+    # so it does where recorded replies are scored
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "a.jsonl").write_text(json.dumps({"item": "q0", "answer": "a b c d"}))
+    rows = [("decomposer", "a\nb\nc\nd"), *[("verifier", "Yes")] * 4, ("judge", "a")]
+    replies = [json.dumps({"item": "q0", "role": role, "reply": reply}) for role, reply in rows]
+    (tmp_path / "replies.jsonl").write_text("\n".join(replies))
+    recorded = ("--answers", tmp_path / "answers" / "a.jsonl", "--judgements", tmp_path / "replies.jsonl")
+    status, _, err = run("score", facts, *recorded)
+    assert status == 1
+    assert sentence in err
+
+
+def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
+    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    """The same mistake inside `hqm.reading` is about the reply; an exception of its own says so too."""
+    text = MODULE.replace(
+        "from hqm import Benchmark, Metric,", "from hqm import Benchmark, Metric, UnreadableReply, reading,"
+    )
+    text = text.replace(
+        "        said = [re.match",
+        """        for vote in votes:
+            with reading(vote):
+                {"yes": 1, "no": 0}[vote.split()[0].strip(",").lower()]
+            if item.id == "q3":
+                raise UnreadableReply("nobody could read this")
+        said = [re.match""",
+    )
+    facts.write_text(text)
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    odd = JudgeServer(lambda p, b: "Perhaps." if p.endswith("a11") else reply(p, b))
+    try:
+        status, _, err = run(*command, "--judge", odd.name())
+    finally:
+        odd.stop()
+    assert status == 0, err
+    audit = audited(tmp_path)
+    states = audit["respondents"][0]["states"]  # type: ignore[index]
+    assert {by["unparsed"] for by in states.values()} == {2}, "q1 with the reply 'Perhaps.', and q3"
+    said = [said for example in audit["examples"] for said in example["answers"]]  # type: ignore[attr-defined]
+    reasons = {answer["reason"] for answer in said if answer["state"] == "unparsed"}
+    assert reasons <= {"the reply 'Perhaps.' could not be read (KeyError: 'perhaps.').", "nobody could read this."}
+
+
 def test_a_judged_benchmark_needs_a_judge(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
     status, _, err = run("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
     assert status == 2
@@ -314,11 +402,11 @@ def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> N
     assert "--judgements" in err
     status, out, err = run(*command, "--judgements", tmp_path / "replies.jsonl", "--criterion", tmp_path / "labels.csv")
     assert status == 0, err
-    found = json.loads(out)
-    assert found["metrics"] == {"faithful_facts": 0.5}
-    assert found["states"] == {"ok": 1, "unparsed": 1, "error": 1, "missing": 5}
-    assert found["criterion"]["labelled"] == 2
-    assert found["criterion"]["compared"] == 1
+    audit = json.loads(out)
+    assert audit["metrics"] == {"faithful_facts": 0.5}
+    assert audit["states"] == {"ok": 1, "unparsed": 1, "error": 1, "missing": 5}
+    assert audit["criterion"]["labelled"] == 2
+    assert audit["criterion"]["compared"] == 1
 
 
 def test_replies_are_given_in_their_order() -> None:

@@ -52,8 +52,8 @@ def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
                 for i in forms[form].items
             }
         respondents.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
-    desk, stored = administered(store, benchmark, respondents)
-    return Audit((hqm.audit(benchmark, desk, stored),), f"hqm audit {HOSTILE}", {})
+    stored = administered(store, benchmark, respondents)
+    return Audit((hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {})
 
 
 def by_name(audits: list[Audit]) -> dict[str, PaperTable]:

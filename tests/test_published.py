@@ -21,10 +21,10 @@ def table5() -> TableAudit:
     return audit_table(read_table(TABLE5), items=500)
 
 
-def value(found: TableAudit, indicator: str, metric: str | None = None) -> float:
-    one = next(e for e in found.estimates if e.indicator == indicator and metric in (None, e.metric))
-    assert one.value is not None, one.reason
-    return one.value
+def value(audited: TableAudit, indicator: str, metric: str | None = None) -> float:
+    estimate = next(e for e in audited.estimates if e.indicator == indicator and metric in (None, e.metric))
+    assert estimate.value is not None, estimate.reason
+    return estimate.value
 
 
 def test_table_five_of_the_paper(table5: TableAudit) -> None:
@@ -36,9 +36,9 @@ def test_table_five_of_the_paper(table5: TableAudit) -> None:
     assert (halves.detail["minimum"], halves.detail["maximum"], halves.detail["splits"]) == (
         pytest.approx(0.8923, abs=5e-5), pytest.approx(0.9896, abs=5e-5), 35,
     )  # fmt: skip
-    kin = next(e for e in table5.estimates if e.indicator == "families.icc")
-    assert kin.value == pytest.approx(0.762, abs=5e-4)
-    assert kin.detail["n_effective"] == pytest.approx(10.06, abs=0.01)
+    dependence = next(e for e in table5.estimates if e.indicator == "families.icc")
+    assert dependence.value == pytest.approx(0.762, abs=5e-4)
+    assert dependence.detail["n_effective"] == pytest.approx(10.06, abs=0.01)
     # independent coin flips at each model's rate, 4,000 items: .9977 for the 21 models
     assert value(table5, "test_retest.noise_floor", "mean") == pytest.approx(0.9977, abs=5e-5)
     assert table5.violations == ()
@@ -47,32 +47,32 @@ def test_table_five_of_the_paper(table5: TableAudit) -> None:
 
 def test_what_cannot_be_known_says_why(table5: TableAudit) -> None:
     for indicator in ("test_retest.pearson", "parallel_forms.icc_a1", "criterion.pearson", "items.discrimination"):
-        one = next(e for e in table5.estimates if e.indicator == indicator)
-        assert (one.value, one.status) == (None, "not_applicable")
-        assert len(one.reason) > 20
+        estimate = next(e for e in table5.estimates if e.indicator == indicator)
+        assert (estimate.value, estimate.status) == (None, "not_applicable")
+        assert len(estimate.reason) > 20
     without = audit_table(read_table(TABLE5))
     assert next(e for e in without.estimates if e.indicator == "test_retest.noise_floor").status == "not_applicable"
 
 
 def test_two_columns_are_two_administrations() -> None:
     table = read_table(TABLE5)
-    found = audit_table(table, columns=("attribute", "action"), items=500)
+    audited = audit_table(table, columns=("attribute", "action"), items=500)
     x, y = table.column("attribute"), table.column("action")
-    assert value(found, "agreement.pearson") == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert value(found, "agreement.tau_b") == pytest.approx(stats.kendalltau(x, y).statistic)
-    assert value(found, "agreement.mean_shift") == pytest.approx((y - x).mean())
-    floor = next(e for e in found.estimates if e.indicator == "agreement.noise_floor")
+    assert value(audited, "agreement.pearson") == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert value(audited, "agreement.tau_b") == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert value(audited, "agreement.mean_shift") == pytest.approx((y - x).mean())
+    floor = next(e for e in audited.estimates if e.indicator == "agreement.noise_floor")
     assert "NOISE_FLOOR" in floor.flags, "two types correlate less than coin flips would repeat"
-    assert all(e.signature for e in found.estimates)
+    assert all(e.signature for e in audited.estimates)
 
 
 def test_a_number_that_cannot_be_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,a,b,mean\nx,0.751,0.500,0.626\ny,0.250,0.250,0.400\nz,0.1,0.3,0.2\n")
-    found = audit_table(read_table(path), items=8)
-    assert {(v["kind"], v["row"], v["column"]) for v in found.violations} >= {("GRIM", "x", "a")}
-    assert any(v["row"] == "y" and v["column"] == "mean" for v in found.violations)
-    assert {flag["flag"] for flag in found.flags} == {"FEW_MODELS"}
+    audited = audit_table(read_table(path), items=8)
+    assert {(v["kind"], v["row"], v["column"]) for v in audited.violations} >= {("GRIM", "x", "a")}
+    assert any(v["row"] == "y" and v["column"] == "mean" for v in audited.violations)
+    assert {flag["flag"] for flag in audited.flags} == {"FEW_MODELS"}
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
     path.write_text("model,a,b\nx,50,60%\ny,50,60\n")
     table = read_table(path)
     assert table.scale == 100
-    for found in (audit_table(table, items=100), audit_table(table, columns=("a", "b"), items=100)):
-        for one in found.estimates:
-            assert one.value is None or one.status == "ok" or one.reason, one.indicator
-        json.dumps(found.to_dict(), allow_nan=False)
+    for audited in (audit_table(table, items=100), audit_table(table, columns=("a", "b"), items=100)):
+        for estimate in audited.estimates:
+            assert estimate.value is None or estimate.status == "ok" or estimate.reason, estimate.indicator
+        json.dumps(audited.to_dict(), allow_nan=False)
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -112,9 +112,17 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
 
     status, out, _ = run("audit", "--table", TABLE5, "--items", 500, "--json")
     assert status == 0
-    (one,) = json.loads(out)["audits"]
-    assert {"benchmark", "respondents", "estimates", "coverage"} <= one.keys()
-    assert one["estimates"][0].keys() >= {"indicator", "metric", "value", "status", "reason", "intervals", "signature"}
+    (estimate,) = json.loads(out)["audits"]
+    assert {"benchmark", "respondents", "estimates", "coverage"} <= estimate.keys()
+    assert estimate["estimates"][0].keys() >= {
+        "indicator",
+        "metric",
+        "value",
+        "status",
+        "reason",
+        "intervals",
+        "signature",
+    }
     status, out, _ = run("audit", "--table", TABLE5)
     assert status == 0
     assert "consistency.alpha" in out

@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 import hqm
-from hqm import Administration, Desk, Request, RespondentError, Sampling, Store, make_respondent
+from hqm import Administration, Asks, Request, RespondentError, Sampling, Store, make_respondent
 from hqm.administration.engines import make_engine
-from hqm.administration.engines.actor import Answers
+from hqm.administration.engines.actor import Actor
 from hqm.signature import digest_file
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -39,19 +39,19 @@ def jobs_of(store: Store, names: list[str]) -> list[hqm.Job]:
     benchmark = hqm.load("shapes_yesno")
     benchmark.prepare_images(benchmark.original)
     form = replace(benchmark.original, items=benchmark.original.items[:600])
-    desk = Desk(store)
-    sittings = [desk.sitting(make_respondent(name, batch=4), benchmark, {}) for name in names]
-    return [desk.plan(sitting, Administration(form, 0)) for sitting in sittings]
+    asks = Asks(store)
+    assignments = [hqm.assign(make_respondent(name, batch=4), benchmark) for name in names]
+    return [hqm.plan(asks, assignment, Administration(form, 0)) for assignment in assignments]
 
 
 def actors() -> set[int]:
     """The processes of this run's actors."""
-    found = set()
+    pids = set()
     for process in psutil.process_iter(["cmdline", "environ"]):
         command = process.info["cmdline"] or [""]
-        if command[0].startswith("ray::Answers") and os.environ["HQM_TEST_RUN"] in str(process.info["environ"]):
-            found.add(process.pid)
-    return found
+        if command[0].startswith("ray::Actor") and os.environ["HQM_TEST_RUN"] in str(process.info["environ"]):
+            pids.add(process.pid)
+    return pids
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_a_node_without_the_pictures_is_sent_them(tmp_path: Path, monkeypatch: p
     paths[0].unlink()
     Image.new("RGB", (48, 48), "blue").save(paths[1])
 
-    actor = Answers(1)
+    actor = Actor(1)
     kind, lacks = actor.take(make_respondent("hf/shapes:steady"), requests, digests)
     assert (kind, sorted(lacks)) == ("lacks", paths[:2])
     assert actor.more() == ("batch", []), "a call that was made too early"

@@ -72,8 +72,10 @@ def made(home: Path, store: Store) -> Audit:
                 for i in forms[form].items
             }
         respondents.append(recorded(f"model-{k}{'<b>' if k == 3 else ''}", cells))
-    desk, stored = administered(store, benchmark, respondents)
-    return Audit((hqm.audit(benchmark, desk, stored),), f"hqm audit {HOSTILE}", {"packages": {"numpy": "2"}})
+    stored = administered(store, benchmark, respondents)
+    return Audit(
+        (hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {"packages": {"numpy": "2"}}
+    )
 
 
 class Page(html.parser.HTMLParser):
@@ -334,7 +336,7 @@ def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> Non
 def test_a_thumbnail_is_small_and_a_broken_picture_is_left_out(tmp_path: Path) -> None:
     from PIL import Image
 
-    from hqm.auditing.examples import PIXELS, thumbnail
+    from hqm.auditing.disagreements import PIXELS, thumbnail
 
     Image.new("RGBA", (900, 300), "red").save(tmp_path / "wide.png")
     kind, _, data = thumbnail(tmp_path / "wide.png").partition(",")

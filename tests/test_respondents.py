@@ -331,7 +331,6 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
     from hqm.respondents.openai import OpenAIRespondent
 
     benchmark = hqm.load(str(dogs))
-    desk = hqm.Desk(store, blind=True)
     respondent = OpenAIRespondent(
         RespondentName.parse(f"openai/tiny@{server.url}"), retries=0, concurrency=1, give_up_after=3
     )
@@ -341,7 +340,7 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
             replace(i, prompt=f"{'a' if n < 4 else '500'} {n}") for n, i in enumerate(benchmark.original.items)
         ),
     )
-    order = desk.plan(desk.sitting(respondent, benchmark, {}), hqm.Administration(form, 0))
+    order = hqm.plan(hqm.Asks(store, blind=True), hqm.assign(respondent, benchmark), hqm.Administration(form, 0))
     outcome = hqm.administer(store, [order])
     assert [name for name, _ in outcome.failed] == [respondent.name]
     assert "3 requests in a row failed" in str(outcome.failed[0][1])

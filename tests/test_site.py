@@ -290,8 +290,8 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
         recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q0": "yes"}, ("parallel", 0): t})
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
-    desk, who = administered(store, benchmark, respondents)
-    estimated = {estimate.indicator for estimate in hqm.audit(benchmark, desk, who).estimates}
+    who = administered(store, benchmark, respondents)
+    estimated = {estimate.indicator for estimate in hqm.audit(hqm.gather(benchmark, store, who)).estimates}
     assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:
         (line,) = re.findall(r"^- Estimates: .+$", made[page_of(name.partition(".")[2])], re.MULTILINE)

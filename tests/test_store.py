@@ -45,9 +45,9 @@ def test_the_last_attempt_counts_and_all_are_kept(store: Store) -> None:
 
 
 def test_a_respondent_is_its_identity(store: Store) -> None:
-    one = store.respondent("hf/a", {"temperature": 1.0})
-    assert store.respondent("hf/a", {"temperature": 1.0}) == one
-    assert store.respondent("hf/a", {"temperature": 0.2}) != one
+    number = store.respondent("hf/a", {"temperature": 1.0})
+    assert store.respondent("hf/a", {"temperature": 1.0}) == number
+    assert store.respondent("hf/a", {"temperature": 0.2}) != number
     assert store.find_respondent("hf/a", {"temperature": 0.9}) is None
 
 
@@ -70,14 +70,14 @@ def test_the_store_is_append_only(tmp_path: Path, table: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_a_store_survives_export_and_import(tmp_path: Path, suffix: str) -> None:
-    with filled(tmp_path / "one.sqlite") as one, Store(tmp_path / "two.sqlite") as two:
-        assert export_store(one, tmp_path / f"one{suffix}") == 8
-        assert import_store(tmp_path / f"one{suffix}", two) == 4
-        export_store(two, tmp_path / f"two{suffix}")
-        export_store(one, tmp_path / "one.jsonl")
-        export_store(two, tmp_path / "two.jsonl")
+    with filled(tmp_path / "one.sqlite") as first, Store(tmp_path / "two.sqlite") as second:
+        assert export_store(first, tmp_path / f"one{suffix}") == 8
+        assert import_store(tmp_path / f"one{suffix}", second) == 4
+        export_store(second, tmp_path / f"two{suffix}")
+        export_store(first, tmp_path / "one.jsonl")
+        export_store(second, tmp_path / "two.jsonl")
         assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-        assert import_store(tmp_path / f"one{suffix}", two) == 0
+        assert import_store(tmp_path / f"one{suffix}", second) == 0
 
 
 def test_an_export_needs_a_known_suffix(tmp_path: Path) -> None:
@@ -86,10 +86,10 @@ def test_an_export_needs_a_known_suffix(tmp_path: Path) -> None:
 
 
 def test_judgements_come_back(store: Store) -> None:
-    found = [Judgement("human", "q1", "a", 0.5, "half", ""), Judgement("human", "q2", "a", None)]
-    store.judge("mine", "original", 0, found)
+    judgements = [Judgement("human", "q1", "a", 0.5, "half", ""), Judgement("human", "q2", "a", None)]
+    store.judge("mine", "original", 0, judgements)
     store.judge("mine", "original", 0, [Judgement("human", "q1", "a", 1.0)])  # the first stays
-    assert store.judgements("mine", "human", "original", 0) == found
+    assert store.judgements("mine", "human", "original", 0) == judgements
     assert store.judged("mine") == [("human", "original", 0)]
     assert store.judgements("other", "human", "original", 0) == []
 
@@ -111,10 +111,10 @@ def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
     Store(path).close()
 
     def write(name: str) -> None:
-        with Store(path) as mine:
-            who = mine.respondent(name, {})
+        with Store(path) as opened:
+            who = opened.respondent(name, {})
             for i in range(40):
-                mine.append(who, 0, [(ask(f"{name} {i}"), Response("x"))])
+                opened.append(who, 0, [(ask(f"{name} {i}"), Response("x"))])
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
     for thread in threads:

@@ -1,7 +1,7 @@
-"""Let a model rephrase what no rule fits; its words are kept, checked, and meant to be read by a person.
+"""Let a model rephrase the questions that no rule fits; its words are stored, checked, and meant to be reviewed.
 
-The rules come first, since they are the same for everybody. What a model wrote carries its name as its rule, goes into the
-form's file with the rest, and can be corrected there and fed back with `--form`.
+The rules come first, since they give everybody the same form. What a model wrote carries the model's name as its rule. It
+goes into the form's file with the rest, and can be corrected there and used with `--form`.
 """
 
 from __future__ import annotations
@@ -65,16 +65,17 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
 
 def _replies(asks: Mapping[str, Ask], respondent: Respondent, store: Store) -> dict[str, Response]:
     sampling = RespondentName.parse(respondent.name).sampling(Sampling(temperature=0.0, max_tokens=200))
-    who = store.respondent(respondent.name, {**respondent.identity(), **asdict(sampling)})
-    known = {key: response for key, response in store.replies(who, 0).items() if response.state != "error"}
-    missing = {one.digest: one for one in asks.values() if one.digest not in known}
+    number = store.respondent(respondent.name, {**respondent.identity(), **asdict(sampling)})
+    known = {key: response for key, response in store.replies(number, 0).items() if response.state != "error"}
+    missing = {question.digest: question for question in asks.values() if question.digest not in known}
     requests = [
-        Request(one.prompt, None, sampling, request_seed(sampling.seed, 0, key)) for key, one in missing.items()
+        Request(question.prompt, None, sampling, request_seed(sampling.seed, 0, key))
+        for key, question in missing.items()
     ]
     owner = dict(zip(map(id, requests), missing.values(), strict=True))
     try:
         for batch in respondent.answer(requests) if requests else ():
-            store.append(who, 0, [(owner[id(request)], response) for request, response in batch])
+            store.append(number, 0, [(owner[id(request)], response) for request, response in batch])
             known |= {owner[id(request)].digest: response for request, response in batch}
     finally:
         respondent.close()

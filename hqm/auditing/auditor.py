@@ -1,7 +1,7 @@
-"""The audit: every comparison that the administrations in a store allow.
+"""The audit: every comparison that the administrations of the evidence allow.
 
 `audit()` holds no list of what to compare. It takes the reference administration (the original form, run 0, the rule)
-and every other one in the store that differs from it in exactly one facet, and asks for each how well the scores agree.
+and every other one that differs from it in exactly one facet, and asks for each how well the scores agree.
 """
 
 from __future__ import annotations
@@ -10,20 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.administer import Desk, StoredRespondent
-from hqm.administration.holdings import cells_in, forms_of
-from hqm.auditing.examples import examples
-from hqm.auditing.families import families_of
+from hqm.administration.assignment import StoredRespondent
+from hqm.auditing.evidence import Evidence
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
-from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.labels import RATER
-from hqm.errors import DesignError
 from hqm.forms.build import count_rules
 from hqm.indicators import (
     Protocol,
@@ -37,191 +31,77 @@ from hqm.indicators import (
     warn,
     yes_ratio,
 )
-from hqm.judges.desk import JudgeDesk
-from hqm.judges.labels import FAITHFUL, labels_matrix, oracle_matrix
-from hqm.judges.panel import named, parse_judge
-from hqm.lint import lint_form
+from hqm.judges.labels import FAITHFUL
 from hqm.psychometrics import family_dependence, jackknife_interval
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
-from hqm.types import ORIGINAL, Cell, Estimate, Form, Response, finite
+from hqm.types import Cell, Estimate, Form, finite
 
 
-def audit(
-    benchmark: Benchmark,
-    desk: Desk,
-    people: Sequence[StoredRespondent],
-    *,
-    reference: Cell | None = None,
-    forms: Sequence[Form] = (),
-    criterion: Path | None = None,
-    metrics: Sequence[str] = (),
-    judges: Sequence[JudgeDesk] = (),
-    families: Mapping[str, str] | None = None,
-) -> BenchmarkAudit:
-    """Audit one benchmark from what the store holds.
+def audit(evidence: Evidence) -> BenchmarkAudit:
+    """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
 
-    Parameters
-    ----------
-    benchmark, desk, people
-        What was administered, the desk at its store, and the respondents to compare.
-    reference
-        The administration that the others are compared with; the original form, run 0, unless given.
-    forms
-        Forms a person brought, beside the original and the parallel one.
-    criterion
-        A file of people's labels on answers of the reference administration.
-    metrics
-        The metrics to audit; the card's unless given.
-    judges
-        The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
-    families
-        Respondent -> family; those not named are told from their names.
-
-    Raises
-    ------
-    DesignError
-        The store holds no answer of the reference administration by any of these respondents.
+    The result depends on the evidence alone: no store and no file is read, and nothing is written.
     """
-    all_forms = {form.name: form for form in forms_of(benchmark, forms)}
-    cells = cells_in(desk.store, desk, benchmark, list(all_forms.values()), people)
-    cells = _judged_cells(cells, judges)
-    reference = reference or Cell(
-        judge=judges[0].panel.label if judges else "rule", sight="blind" if desk.blind else ""
-    )
-    if reference not in cells:
-        there = "; ".join(map(str, cells)) or "none"
-        raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
-    audited = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
-    matrices = {cell: _matrix(benchmark, desk, judges, cell, all_forms[cell.form], people) for cell in cells}
-    first = matrices[reference]
-    judged = _judged(benchmark, desk, first, all_forms[reference.form], people, criterion)
-    kin = families_of(first.respondents, families)
-    estimates, flags = _estimates(benchmark, all_forms, reference, matrices, judged, audited, people, kin, desk)
-    found = _assemble(benchmark, all_forms, reference, matrices, judged, audited, people, estimates)
-    shown = examples(benchmark, desk, judges, all_forms, people, reference, matrices, judged)
-    return replace(
-        found,
-        flags=tuple(flags),
-        families=dict(zip(first.respondents, kin, strict=True)),
-        examples=tuple(example.to_dict() for example in shown),
-    )
+    estimates, flags = _estimates(evidence)
+    return _assemble(evidence, estimates, flags)
 
 
-def _estimates(
-    benchmark: Benchmark,
-    forms: Mapping[str, Form],
-    reference: Cell,
-    matrices: Mapping[Cell, ScoreMatrix],
-    judged: Sequence[ScoreMatrix],
-    audited: Sequence[Metric],
-    people: Sequence[StoredRespondent],
-    kin: Sequence[str],
-    desk: Desk,
-) -> tuple[list[Estimate], list[Mapping[str, Any]]]:
+def _estimates(evidence: Evidence) -> tuple[list[Estimate], list[Mapping[str, Any]]]:
     """Compare the reference with every administration that differs from it in one facet; what that warns of."""
-    first = matrices[reference]
+    benchmark, reference, matrices = evidence.benchmark, evidence.reference, evidence.matrices
+    first, families = evidence.first, evidence.families
+    form, respondents = evidence.forms[reference.form], evidence.respondents
     others = {cell: reference.differing(cell) for cell in matrices}
     runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
-    drawn = len(runs) > 1 and all(_without_chance(people, first, run) for run in runs[1:])
+    drawn = len(runs) > 1 and all(_without_chance(respondents, first, run) for run in runs[1:])
+    unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
-    for metric in audited:
-        protocol = _protocol(benchmark, forms, reference, reference)
-        family = family_dependence(first.score(metric), kin)
-        n_eff = family.n_eff if math.isfinite(family.n_eff) else None
-        found = compare_runs(runs, metric, protocol, deterministic=drawn, n_effective=n_eff)
-        claimed = benchmark.card.types
-        leading = metric is audited[0]
-        unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
-        found += describe(
+    for metric in evidence.metrics:
+        protocol = _protocol(evidence, reference)
+        dependence = family_dependence(first.score(metric), families)
+        n_eff = dependence.n_eff if math.isfinite(dependence.n_eff) else None
+        of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, n_effective=n_eff)
+        leading = metric is evidence.metrics[0]
+        of_metric += describe(
             first,
             metric,
             protocol,
-            forms[reference.form],
-            claimed,
+            form,
+            benchmark.card.types,
             leading=leading,
             n_effective=n_eff,
-            families=kin,
+            families=families,
             blind=unseen,
         )
-        if (chances := _probabilities(benchmark, desk, forms[reference.form], reference.run, people)) is not None:
-            drawn_at = {person.identity.get("temperature") for person in people}
-            told = case("expected", "", (first,), metric, protocol, n_effective=n_eff)
-            found += expected(told, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
+        if evidence.probabilities is not None:
+            drawn_at = {respondent.identity.get("temperature") for respondent in respondents}
+            alone = case("expected", "", (first,), metric, protocol, n_effective=n_eff)
+            of_metric += expected(alone, evidence.probabilities, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
             if len(facets) == 1:
-                protocol = _protocol(benchmark, forms, reference, cell)
-                same = facets[0] == "run" and _without_chance(people, first, matrices[cell])
-                found += compare(
+                protocol = _protocol(evidence, cell)
+                same = facets[0] == "run" and _without_chance(respondents, first, matrices[cell])
+                of_metric += compare(
                     facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same, n_effective=n_eff
                 )
-        for other in judged:
-            protocol = _protocol(benchmark, forms, reference, other.cell)
-            found += compare(
-                "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=kin
+        for other in evidence.labelled:
+            protocol = _protocol(evidence, other.cell)
+            of_metric += compare(
+                "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=families
             )
             if leading and other.cell.judge == "human":
-                raters = _labels_by_rater(benchmark, desk, reference)
-                found.append(people_agree(case("criterion", "judge", (first,), metric, protocol), raters))
-        estimates += found
+                alone = case("criterion", "judge", (first,), metric, protocol)
+                of_metric.append(people_agree(alone, evidence.labels.by_rater))
+        estimates += of_metric
         alone = case("", "", (first,), metric, protocol)
-        flags += [warned.to_dict() for warned in warn(alone, found, family)]
+        flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]
     return estimates, flags
 
 
-def _labels_by_rater(
-    benchmark: Benchmark, desk: Desk, reference: Cell
-) -> Mapping[str, Mapping[tuple[str, str], float]]:
-    """Person -> (respondent, item) -> label, of the people whose own labels the store has."""
-    found = {}
-    for judge, form, run in desk.store.judged(benchmark.name):
-        if RATER in judge and (form, run) == (reference.form, reference.run):
-            labels = desk.store.judgements(benchmark.name, judge, form, run)
-            found[judge] = {(one.respondent, one.item): one.label for one in labels if one.label is not None}
-    return found
-
-
-def _probabilities(
-    benchmark: Benchmark, desk: Desk, form: Form, run: int, people: Sequence[StoredRespondent]
-) -> npt.NDArray[np.float64] | None:
-    """(respondents, items): the probability of being right, where any was recorded."""
-    if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
-        return None
-    rows = [desk.chances(benchmark, form, person, run) for person in people]
-    found = np.array([[np.nan if p is None else p for p in row] for row in rows], dtype=np.float64)
-    return found if np.isfinite(found).any() else None
-
-
-def _judged_cells(cells: Sequence[Cell], judges: Sequence[JudgeDesk]) -> list[Cell]:
-    """The administrations as the judges see them: the leading one all of them, again and by others the reference."""
-    if not judges:
-        return list(cells)
-    lead = judges[0]
-    found = [replace(cell, judge=lead.panel.label) for cell in cells]
-    for cell in cells:
-        if cell.form == ORIGINAL and cell.run == 0:
-            found += [replace(cell, judge=named(lead.panel.label, n)) for n in lead.askings() if n]
-            found += [replace(cell, judge=other.panel.label) for other in judges[1:] if other.askings()]
-    return found
-
-
-def _matrix(
-    benchmark: Benchmark,
-    desk: Desk,
-    judges: Sequence[JudgeDesk],
-    cell: Cell,
-    form: Form,
-    people: Sequence[StoredRespondent],
-) -> ScoreMatrix:
-    label, asking = parse_judge(cell.judge)
-    for judge in judges:
-        if judge.panel.label == label:
-            return judge.matrix(cell, form, desk.rows(benchmark, form, people, cell.run), asking)
-    return desk.matrix(benchmark, cell, form, people)
-
-
-def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, other: Cell) -> Protocol:
+def _protocol(evidence: Evidence, other: Cell) -> Protocol:
+    benchmark, forms, first = evidence.benchmark, evidence.forms, evidence.reference
     data = forms[first.form].digest
     if other.form != first.form:
         data = f"{data}~{forms[other.form].digest}"
@@ -231,50 +111,17 @@ def _protocol(benchmark: Benchmark, forms: Mapping[str, Form], first: Cell, othe
     return Protocol(benchmark.label, data, benchmark.scorer.replace(benchmark.parser.name, "+".join(readers)))
 
 
-def _without_chance(people: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:
+def _without_chance(respondents: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:
     """Whether every respondent was greedy, or gave the same answers throughout."""
-    greedy = all(person.live and person.identity.get("temperature") == 0 for person in people)
+    greedy = all(respondent.live and respondent.identity.get("temperature") == 0 for respondent in respondents)
     return greedy or first.answers == other.answers
 
 
-def _judged(
-    benchmark: Benchmark,
-    desk: Desk,
-    first: ScoreMatrix,
-    form: Form,
-    people: Sequence[StoredRespondent],
-    criterion: Path | None,
-) -> list[ScoreMatrix]:
-    """The reference administration as every judge beside the rule sees it."""
-    found = []
-    if criterion is not None:
-        judgements = benchmark.read_criterion(criterion, form, first.respondents)
-        desk.store.judge(benchmark.name, form.name, first.cell.run, judgements)
-    for judge, form_name, run in desk.store.judged(benchmark.name):
-        if RATER not in judge and (form_name, run) == (first.cell.form, first.cell.run):
-            judgements = desk.store.judgements(benchmark.name, judge, form_name, run)
-            found.append(labels_matrix(replace(first.cell, judge=judge), form, first.respondents, judgements))
-    by_name = {person.name: person for person in people}
-
-    def texts(name: str) -> Sequence[Response | None]:
-        return desk.responses(benchmark, form, by_name[name], first.cell.run)
-
-    found += [oracle_matrix(benchmark, first, judge, texts) for judge in benchmark.judges()]
-    return found
-
-
-def _assemble(
-    benchmark: Benchmark,
-    forms: Mapping[str, Form],
-    reference: Cell,
-    matrices: Mapping[Cell, ScoreMatrix],
-    judged: Sequence[ScoreMatrix],
-    audited: Sequence[Metric],
-    people: Sequence[StoredRespondent],
-    estimates: Sequence[Estimate],
-) -> BenchmarkAudit:
-    form, card = forms[reference.form], benchmark.card
-    used = {cell.form for cell in matrices}
+def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]) -> BenchmarkAudit:
+    benchmark, matrices, forms = evidence.benchmark, evidence.matrices, evidence.forms
+    form, card = forms[evidence.reference.form], benchmark.card
+    used = {name: forms[name] for name in forms if any(cell.form == name for cell in matrices)}
+    covered = coverage(form, card.types, card.labelled)
     return BenchmarkAudit(
         benchmark=card.name,
         title=card.title,
@@ -283,24 +130,28 @@ def _assemble(
         scoring=benchmark.scoring,
         parser=benchmark.parser.name if card.task == "yes_no" else "",
         summary=card.summary,
-        reference=str(reference),
+        reference=str(evidence.reference),
         items=len(form),
         images=len({item.image for item in form.items if item.image}),
-        metrics={m.name: {"about": m.about, "better": m.better} for m in audited},
+        metrics={metric.name: {"about": metric.about, "better": metric.better} for metric in evidence.metrics},
         forms={
-            name: {"items": len(one), "left_out": len(one.left_out), "rules": count_rules(one), "digest": one.digest}
-            for name, one in forms.items()
-            if name in used
+            name: {
+                "items": len(of_name),
+                "left_out": len(of_name.left_out),
+                "rules": count_rules(of_name),
+                "digest": of_name.digest,
+            }
+            for name, of_name in used.items()
         },
-        truth_yes={name: _truth_yes(one) for name, one in forms.items() if name in used and card.task == "yes_no"},
+        truth_yes={name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
-        respondents=tuple(
-            _respondent(benchmark, person, row, reference, matrices, judged, audited)
-            for row, person in enumerate(people)
-        ),
+        respondents=tuple(_respondent(evidence, row, who) for row, who in enumerate(evidence.respondents)),
         estimates=tuple(estimates),
-        coverage={one.type: {**asdict(one), "state": one.state} for one in coverage(form, card.types, card.labelled)},
-        findings=tuple(finding.to_dict() for finding in lint_form(benchmark, forms["original"])),
+        coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
+        findings=tuple(finding.to_dict() for finding in evidence.findings),
+        flags=tuple(flags),
+        families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
+        examples=tuple(example.to_dict() for example in evidence.examples),
     )
 
 
@@ -308,36 +159,29 @@ def _truth_yes(form: Form) -> float | None:
     return sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
 
 
-def _respondent(
-    benchmark: Benchmark,
-    person: StoredRespondent,
-    row: int,
-    reference: Cell,
-    matrices: Mapping[Cell, ScoreMatrix],
-    judged: Sequence[ScoreMatrix],
-    audited: Sequence[Metric],
-) -> RespondentScores:
-    first = matrices[reference]
-    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in first.subsets]
-    own = {cell: _one_row(matrix, row) for cell, matrix in matrices.items()}
+def _respondent(evidence: Evidence, row: int, respondent: StoredRespondent) -> RespondentScores:
+    first, audited = evidence.first, evidence.metrics
+    metrics = [metric for metric in evidence.benchmark.metrics if not metric.subset or metric.subset in first.subsets]
+    own = {cell: _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
+    alone = own[evidence.reference]
     intervals = {}
     for metric in audited:
         units = first.units(metric)
         tallies = {key: values[row] for key, values in units.tallies.items()}
-        found = jackknife_interval(tallies, units.clusters, partial(_metric_of, metric), share=metric.share)
-        intervals[metric.name] = [finite(found.low), finite(found.high)]
+        bounds = jackknife_interval(tallies, units.clusters, partial(_metric_of, metric), share=metric.share)
+        intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
     return RespondentScores(
-        name=person.name,
-        scores={m.name: finite(float(own[reference].score(m)[0])) for m in metrics},
+        name=respondent.name,
+        scores={metric.name: finite(float(alone.score(metric)[0])) for metric in metrics},
         intervals=intervals,
-        by_type={kind: _type_score(own[reference], audited[0], kind) for kind in types},
+        by_type={kind: _type_score(alone, audited[0], kind) for kind in types},
         cells={str(c): {m.name: finite(float(matrix.score(m)[0])) for m in audited} for c, matrix in own.items()},
-        states={str(c): dict(matrix.state_counts()[person.name]) for c, matrix in own.items()},
+        states={str(c): dict(matrix.state_counts()[respondent.name]) for c, matrix in own.items()},
         yes_ratio={str(c): finite(float(yes_ratio(matrix)[0])) for c, matrix in own.items() if "tp" in matrix.tallies},
         words={str(c): _mean(matrix.words) for c, matrix in own.items()},
-        judged={str(m.cell): finite(float(_one_row(m, row).score(FAITHFUL)[0])) for m in judged},
-        identity=dict(person.identity),
+        judged={str(m.cell): finite(float(_row_of(m, row).score(FAITHFUL)[0])) for m in evidence.labelled},
+        identity=dict(respondent.identity),
     )
 
 
@@ -346,7 +190,7 @@ def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
     return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 
-def _one_row(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
+def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:
     return replace(
         matrix,
         respondents=(matrix.respondents[row],),

@@ -1,4 +1,4 @@
-"""Which respondents are relatives: checkpoints of one family are fewer than as many independent models."""
+"""Which respondents belong to one family: checkpoints of a family say less than as many independent models."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def infer_family(name: str) -> str:
     ['llava', 'gpt', 'qwen2']
     """
     short = name.partition("?")[0].partition("@")[0].rpartition("/")[2].rpartition(":")[2].lower()
-    found = _FAMILY.search(short)
-    return found[0] if found else short
+    word = _FAMILY.search(short)
+    return word[0] if word else short
 
 
 def read_families(path: Path) -> dict[str, str]:
@@ -31,13 +31,13 @@ def read_families(path: Path) -> dict[str, str]:
     DataError
         A field is missing, or a respondent is named twice with different families.
     """
-    found: dict[str, str] = {}
+    families: dict[str, str] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         name, family = str(take(record, "respondent", place)), str(take(record, "family", place))
-        if found.setdefault(name, family) != family:
+        if families.setdefault(name, family) != family:
             raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
-    return found
+    return families
 
 
 def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:

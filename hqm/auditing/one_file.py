@@ -64,7 +64,7 @@ def score_file(
     answers
         The file.
     part
-        The part it answers; told from the file where the benchmark can.
+        The part it answers; where the benchmark can, it is read from the file.
     judgements
         The judges' recorded replies, for a benchmark that a model judges: in the release's own format, or in HQM's.
     criterion
@@ -108,7 +108,7 @@ def score_file(
         states={state: counts[state] for state in STATES if counts[state]},
         signature=sign(signature),
         mode=benchmark.mode or None,
-        criterion=_against_people(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
+        criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
     )
 
 
@@ -126,12 +126,12 @@ def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], ju
             remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: hqm audit --judge.",
         )
     replies = benchmark.read_replies(judgements, form)
-    found = verdicts(benchmark, form, {_WHO: row}, lambda item: played_back(replies.get(item.id, {})))
-    builder.add_verdicts(_WHO, row, found[_WHO])
+    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: played_back(replies.get(item.id, {})))
+    builder.add_verdicts(_WHO, row, judged[_WHO])
     return builder.build()
 
 
-def _against_people(
+def _against_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
@@ -142,17 +142,17 @@ def _against_people(
             place=str(path),
             remedy="Name the answer file as the respondent is called.",
         )
-    people = np.array([np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items], dtype=float)
-    judged = np.isfinite(people)
-    both = judged & np.isfinite(matrix.values[0])
-    found: dict[str, float | None] = {"labelled": float(judged.sum()), "compared": float(both.sum())}
-    found["faithful"] = finite(float(people[judged].mean())) if judged.any() else None
-    ours, theirs = matrix.values[0][both], people[both]
-    found["correlation"] = finite(pearson(ours, theirs).value)
+    human = np.array([np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items], dtype=float)
+    labelled = np.isfinite(human)
+    both = labelled & np.isfinite(matrix.values[0])
+    values: dict[str, float | None] = {"labelled": float(labelled.sum()), "compared": float(both.sum())}
+    values["faithful"] = finite(float(human[labelled].mean())) if labelled.any() else None
+    ours, theirs = matrix.values[0][both], human[both]
+    values["correlation"] = finite(pearson(ours, theirs).value)
     if np.isin(ours, (0, 1)).all() and np.isin(theirs, (0, 1)).all():
         agreement = item_agreement(ours[None], theirs[None])
-        found |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
-    return found
+        values |= {"agreement": finite(agreement.mean), "kappa": finite(agreement.mean_kappa)}
+    return values
 
 
 def score_group(
@@ -160,33 +160,33 @@ def score_group(
 ) -> FileScore:
     """Score one answer file by all benchmarks of a group, and by the metrics that need them together.
 
-    A member that the file answers nothing of is left out. Metrics carry their benchmark in front (`amber_d.accuracy`).
+    A member of whose questions the file answers none is left out. Metrics carry their benchmark in front
+    (`amber_d.accuracy`).
     """
     scores = []
-    for one in benchmarks:
-        found = score_file(one, answers, judgements=judgements if one.roles else None)
-        if found.states.get("missing", 0) < found.n:
-            scores.append(found)
+    for benchmark in benchmarks:
+        score = score_file(benchmark, answers, judgements=judgements if benchmark.roles else None)
+        if score.states.get("missing", 0) < score.n:
+            scores.append(score)
     if not scores:
         raise AnswerError(f"it answers no question of {name}", place=str(answers))
-    metrics = {f"{one.benchmark}.{metric}": value for one in scores for metric, value in one.metrics.items()}
-    for one in benchmarks:
-        metrics.update(one.group_metrics({score.benchmark: score.metrics for score in scores}))
-    first = scores[0]
+    metrics = {f"{score.benchmark}.{metric}": value for score in scores for metric, value in score.metrics.items()}
+    for benchmark in benchmarks:
+        metrics.update(benchmark.group_metrics({score.benchmark: score.metrics for score in scores}))
     return FileScore(
         benchmark=name,
         part=None,
-        scoring=first.scoring,
-        parser=next((one.parser for one in scores if one.parser), None),
-        n=sum(one.n for one in scores),
-        unscored=sum(one.unscored for one in scores),
+        scoring=scores[0].scoring,
+        parser=next((score.parser for score in scores if score.parser), None),
+        n=sum(score.n for score in scores),
+        unscored=sum(score.unscored for score in scores),
         metrics=metrics,
-        states={s: total for s in STATES if (total := sum(one.states.get(s, 0) for one in scores))},
+        states={s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))},
         signature=sign(
             {
                 "group": name,
-                "members": "+".join(one.benchmark for one in scores),
-                "signatures": digest([one.signature for one in scores]),
+                "members": "+".join(score.benchmark for score in scores),
+                "signatures": digest([score.signature for score in scores]),
                 "hqm": __version__,
             }
         ),

@@ -85,8 +85,8 @@ class Published:
             raise UsageError(
                 f"the table has no column {name!r}", place=self.name, remedy=f"It has {', '.join(self.columns)}."
             )
-        found: Array = self.values[:, self.columns.index(name)]
-        return found
+        scores: Array = self.values[:, self.columns.index(name)]
+        return scores
 
     @property
     def overall(self) -> str | None:
@@ -111,7 +111,7 @@ class TableAudit:
         return {
             "benchmark": self.table, "version": "", "items": self.items, "columns": list(self.columns),
             "respondents": [{"name": name} for name in self.respondents],
-            "estimates": [found.to_dict() for found in self.estimates],
+            "estimates": [estimate.to_dict() for estimate in self.estimates],
             "violations": [dict(v) for v in self.violations], "flags": [dict(f) for f in self.flags], "coverage": {},
         }  # fmt: skip
 
@@ -173,26 +173,26 @@ def audit_table(
     items
         The number of items behind each score, where it is known.
     families
-        Respondent -> family; told from the names where missing.
+        Respondent -> family; the family of others is inferred from their names.
     """
-    kin = families_of(table.respondents, families)
+    by_respondent = families_of(table.respondents, families)
     make = _Maker(table, items)
     if columns is not None:
-        found = list(_two(make, table.column(columns[0]), table.column(columns[1]), columns, kin, seed))
+        estimates = tuple(_two(make, table.column(columns[0]), table.column(columns[1]), columns, by_respondent))
         used: tuple[str, ...] = columns
     else:
         used = tuple(c for c in table.columns if c != table.overall)
-        found = list(_subscales(make, used, kin, seed))
+        estimates = tuple(_subscales(make, used, by_respondent, seed))
     flags = [] if len(table.respondents) >= 20 else [_flag("FEW_MODELS", f"{len(table.respondents)} respondents")]
-    dependence = family_dependence(np.nanmean(table.values, axis=1), kin)
+    dependence = family_dependence(np.nanmean(table.values, axis=1), by_respondent)
     if "FAMILY_DEPENDENCE" in dependence.flags:
         flags.append(
             _flag(
                 "FAMILY_DEPENDENCE",
-                f"scores within a family correlate {dependence.icc.value:.2f}; {len(kin)} respondents count as {dependence.n_eff:.1f}",
+                f"scores within a family correlate {dependence.icc.value:.2f}; {len(by_respondent)} respondents count as {dependence.n_eff:.1f}",
             )
         )
-    return TableAudit(table.name, table.respondents, used, items, tuple(found), _violations(table, items), tuple(flags))
+    return TableAudit(table.name, table.respondents, used, items, estimates, _violations(table, items), tuple(flags))
 
 
 def _flag(name: str, sentence: str) -> dict[str, str]:
@@ -203,13 +203,13 @@ def _flag(name: str, sentence: str) -> dict[str, str]:
 
 def _violations(table: Published, items: int | None) -> tuple[Mapping[str, str], ...]:
     complete = [i for i, row in enumerate(table.printed) if all(row)]
-    found = check_table(
+    checked = check_table(
         [table.respondents[i] for i in complete], table.columns, [table.printed[i] for i in complete],
         n=items, overall=table.overall, scale=int(table.scale),
     )  # fmt: skip
     return tuple(
         {"kind": v.kind, "row": v.row, "column": v.column, "printed": v.printed, "reason": v.reason}
-        for v in found.violations
+        for v in checked.violations
     )
 
 
@@ -224,26 +224,27 @@ class _Maker:
         self,
         indicator: str,
         metric: str,
-        found: Coefficient,
+        coefficient: Coefficient,
         first: str = "",
         other: str = "",
         flags: Sequence[str] = (),
         **detail: Any,
     ) -> Estimate:
         spans: tuple[Interval, ...] = ()
-        if math.isfinite(found.low):
-            spans = (Interval(found.low, found.high, "model_population", found.method, found.level),)
-        n = found.n or len(self.table.respondents)
+        low, high, method = coefficient.low, coefficient.high, coefficient.method
+        if math.isfinite(low):
+            spans = (Interval(low, high, "model_population", method, coefficient.level),)
+        n = coefficient.n or len(self.table.respondents)
         few = ("FEW_MODELS",) if spans and n < 20 else ()
         signature = sign(
             {
                 "table": self.table.name, "data": self.table.digest, "metric": metric, "first": first, "other": other,
                 "respondents": n, "items": self.items or "unknown", "statistic": indicator,
-                "interval": found.method.replace(" ", "_") or "none", "hqm": __version__,
+                "interval": method.replace(" ", "_") or "none", "hqm": __version__,
             }
         )  # fmt: skip
         return Estimate(
-            indicator, metric, "", first, other, found.value if math.isfinite(found.value) else None, found.status, found.reason,
+            indicator, metric, "", first, other, coefficient.value if math.isfinite(coefficient.value) else None, coefficient.status, coefficient.reason,
             spans, n, self.items or 0, 0, (*flags, *few), signature, detail,
         )  # fmt: skip
 
@@ -251,38 +252,38 @@ class _Maker:
 _NEEDS_ITEMS = "the answers to single items are not in the table"
 
 
-def _two(make: _Maker, x: Array, y: Array, names: tuple[str, str], kin: Sequence[str], seed: int) -> Iterable[Estimate]:
+def _two(make: _Maker, x: Array, y: Array, names: tuple[str, str], families: Sequence[str]) -> Iterable[Estimate]:
     """Two columns as two administrations."""
-    dependence = family_dependence((x + y) / 2, kin)
+    dependence = family_dependence((x + y) / 2, families)
     n_eff = dependence.n_eff if math.isfinite(dependence.n_eff) else None
     metric, (first, other) = "score", names
 
-    def one(statistic: str, found: Coefficient, **detail: Any) -> Estimate:
-        return make(f"agreement.{statistic}", metric, found, first, other, **detail)
+    def signed(statistic: str, coefficient: Coefficient, **detail: Any) -> Estimate:
+        return make(f"agreement.{statistic}", metric, coefficient, first, other, **detail)
 
     r = pearson(x, y, n_effective=n_eff)
-    yield one("pearson", r, n_effective=number(dependence.n_eff), **_influence(x, y))
-    yield one("spearman", spearman(x, y, n_effective=n_eff))
-    yield one("tau_b", kendall_tau_b(x, y, n_effective=n_eff))
+    yield signed("pearson", r, n_effective=number(dependence.n_eff), **_influence(x, y))
+    yield signed("spearman", spearman(x, y, n_effective=n_eff))
+    yield signed("tau_b", kendall_tau_b(x, y, n_effective=n_eff))
     both = icc(np.stack([x, y], axis=1))
-    yield one("icc_a1", both.a1, sem=number(both.sem_agreement), mdc95=number(both.mdc95))
-    yield one("icc_c1", both.c1, sem=number(both.sem_consistency))
-    yield one("ccc", concordance(x, y, n_effective=n_eff).ccc)
-    yield one("mean_shift", mean_shift(x, y))
+    yield signed("icc_a1", both.a1, sem=number(both.sem_agreement), mdc95=number(both.mdc95))
+    yield signed("icc_c1", both.c1, sem=number(both.sem_consistency))
+    yield signed("ccc", concordance(x, y, n_effective=n_eff).ccc)
+    yield signed("mean_shift", mean_shift(x, y))
     limits = bland_altman(x, y)
-    yield one("limits_of_agreement", limits.bias, lower=number(limits.lower.value), upper=number(limits.upper.value))
+    yield signed("limits_of_agreement", limits.bias, lower=number(limits.lower.value), upper=number(limits.upper.value))
     margin = equivalence_margin(x, both.mdc95)
     tested = equivalence(x, y, margin.value) if margin.status == "ok" else None
     none = Coefficient.absent(
         margin.status if tested is None else tested.status, margin.reason if tested is None else tested.reason
     )
     p = Coefficient(tested.p, n=len(x)) if tested is not None and tested.status == "ok" else none
-    yield one("equivalence", p, margin=number(margin.value))
+    yield signed("equivalence", p, margin=number(margin.value))
     for k in (1, 3, 5):
         if k < len(x):
-            yield one(f"top_{k}", top_k_overlap(x, y, k), chance=k / len(x))
+            yield signed(f"top_{k}", top_k_overlap(x, y, k), chance=k / len(x))
     restricted = range_restriction(x, lambda chosen: pearson(x[chosen], y[chosen]).value)
-    yield one(
+    yield signed(
         "pearson_top_half",
         Coefficient(restricted.observed, n=restricted.n_top)
         if restricted.status == "ok" and math.isfinite(restricted.observed)
@@ -296,28 +297,28 @@ def _two(make: _Maker, x: Array, y: Array, names: tuple[str, str], kin: Sequence
             if floor.status == "ok" and r.status == "ok" and r.value <= floor.value + 0.5 * (1 - floor.value)
             else ()
         )
-        yield one("noise_floor", floor, flags=flags)
-        yield one(f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, make.items, _LENGTH), length=_LENGTH)
+        yield signed("noise_floor", floor, flags=flags)
+        yield signed(f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, make.items, _LENGTH), length=_LENGTH)
     else:
         unknown = Coefficient.absent("not_applicable", "the number of items is not known: give it with --items")
-        yield one("noise_floor", unknown)
-        yield one(f"icc_a1_{_LENGTH}", unknown)
+        yield signed("noise_floor", unknown)
+        yield signed(f"icc_a1_{_LENGTH}", unknown)
     for name in ("rho_g", "item_agreement"):
-        yield one(name, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
+        yield signed(name, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
 
 
 def _influence(x: Array, y: Array) -> dict[str, Any]:
-    found = leave_one_out(lambda chosen: pearson(x[chosen], y[chosen]).value, len(x), scores=x)
-    if found.status != "ok":
+    left_out = leave_one_out(lambda chosen: pearson(x[chosen], y[chosen]).value, len(x), scores=x)
+    if left_out.status != "ok":
         return {}
     return {
-        "without_low": number(found.low),
-        "without_high": number(found.high),
-        "flags": tuple(f for f in found.flags if f == "DOMINANT_MODEL"),
+        "without_low": number(left_out.low),
+        "without_high": number(left_out.high),
+        "flags": tuple(f for f in left_out.flags if f == "DOMINANT_MODEL"),
     }
 
 
-def _subscales(make: _Maker, columns: Sequence[str], kin: Sequence[str], seed: int) -> Iterable[Estimate]:
+def _subscales(make: _Maker, columns: Sequence[str], families: Sequence[str], seed: int) -> Iterable[Estimate]:
     """Columns as subscales of one test."""
     table = make.table
     scores = np.stack([table.column(c) for c in columns], axis=1)
@@ -325,7 +326,7 @@ def _subscales(make: _Maker, columns: Sequence[str], kin: Sequence[str], seed: i
     label = f"{len(columns)} columns"
     alpha = cronbach_alpha(scores)
     yield make("consistency.alpha", label, alpha.coefficient)
-    yield make("consistency.omega", label, omega_t(scores, stream(seed, "table.omega"), families=list(kin)))
+    yield make("consistency.omega", label, omega_t(scores, stream(seed, "table.omega"), families=list(families)))
     halves = split_half(scores, stream(seed, "table.halves"))
     yield make(
         "consistency.split_half", label,
@@ -349,7 +350,7 @@ def _subscales(make: _Maker, columns: Sequence[str], kin: Sequence[str], seed: i
     )
     matrix = {f"{columns[i]} ~ {columns[j]}": number(v) for (i, j), v in zip(pairs, values, strict=True)}
     yield make("consistency.mean_correlation", label, mean_r, correlations=matrix)
-    dependence = family_dependence(total, kin)
+    dependence = family_dependence(total, families)
     yield make("families.icc", "mean", dependence.icc, n_effective=number(dependence.n_eff))
     if make.items:
         yield from _with_items(make, columns, scores)
@@ -385,12 +386,14 @@ def _with_items(make: _Maker, columns: Sequence[str], scores: Array) -> Iterable
         )
         spread = (rates * (1 - rates)).mean(axis=1) if column == "mean" else x * (1 - x)
         errors = np.sqrt(spread / n)
-        found = independent_differences(x, errors)
-        if found.status != "ok":
-            yield make("discriminability.separable_pairs", column, Coefficient.absent(found.status, found.reason))
+        differences = independent_differences(x, errors)
+        if differences.status != "ok":
+            yield make(
+                "discriminability.separable_pairs", column, Coefficient.absent(differences.status, differences.reason)
+            )
             continue
-        apart, pairs = found.separable_pairs(adjust=True)
-        ranks = {make.table.respondents[i]: list(span) for i, span in enumerate(found.rank_intervals)}
+        apart, pairs = differences.separable_pairs(adjust=True)
+        ranks = {make.table.respondents[i]: list(span) for i, span in enumerate(differences.rank_intervals)}
         yield make(
             "discriminability.separable_pairs", column, Coefficient(apart / pairs if pairs else math.nan, n=len(x)),
             ranks=ranks, assumed="independent items: the least that the table supports", items=n,

@@ -66,7 +66,7 @@ class BenchmarkAudit:
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """The items on which administrations, judges or people disagree most, with all that was said (`hqm.examples`)."""
+    """The items on which administrations, judges or labellers disagree most, with all that was said."""
 
     def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
         """The first estimate of this indicator (and metric).
@@ -81,14 +81,14 @@ class BenchmarkAudit:
                 f"{indicator!r} would average different things",
                 remedy=f"AVERAGED_COEFFICIENTS: {FLAGS['AVERAGED_COEFFICIENTS']}.",
             )
-        for found in self.estimates:
-            if found.indicator == indicator and metric in (None, found.metric):
-                return found
+        for estimate in self.estimates:
+            if estimate.indicator == indicator and metric in (None, estimate.metric):
+                return estimate
         raise DesignError(f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`.")
 
     def to_dict(self) -> dict[str, Any]:
         data = asdict(replace(self, estimates=()))
-        data["estimates"] = [found.to_dict() for found in self.estimates]
+        data["estimates"] = [estimate.to_dict() for estimate in self.estimates]
         return data
 
     @classmethod
@@ -116,13 +116,13 @@ class Audit:
             "hqm_version": self.hqm_version,
             "command": self.command,
             "record": dict(self.record),
-            "audits": [one.to_dict() for one in self.audits],
+            "audits": [audit.to_dict() for audit in self.audits],
         }
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Audit:
-        audits = tuple(BenchmarkAudit.from_dict(one) for one in data["audits"])
+        audits = tuple(BenchmarkAudit.from_dict(audit) for audit in data["audits"])
         return cls(audits, data["command"], data["record"], data["hqm_version"])
 
     @classmethod

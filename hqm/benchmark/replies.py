@@ -1,19 +1,39 @@
-"""Recorded replies of judges, played back to a procedure in the order in which it asks."""
+"""Replies of judges: reading one, and recorded ones, played back to a procedure in the order in which it asks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.asking import ROLES, AskJudge
 from hqm.benchmark.recorded import first_field
-from hqm.errors import AnswerError, NoReply
+from hqm.errors import AnswerError, NoReply, UnreadableReply
 from hqm.files.records import read_records, take
 from hqm.types import Form
 
 Replies = Mapping[str, Sequence[str]]
 """Role -> replies, in the order in which they are asked for."""
+
+
+@contextmanager
+def reading(reply: str) -> Iterator[None]:
+    """Read a judge's reply inside this block: where reading fails, the answer is unscored, with the reason.
+
+    Anything else that fails in `Benchmark.judge` is an error of the adapter and ends the command.
+
+    >>> reply = "I like it."
+    >>> with reading(reply):
+    ...     mark = int(reply.split("mark:")[1])
+    Traceback (most recent call last):
+    hqm.errors.UnreadableReply: the reply 'I like it.' could not be read (IndexError: list index out of range)
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        shown = reply if len(reply) <= 80 else f"{reply[:80]}..."
+        raise UnreadableReply(f"the reply {shown!r} could not be read ({type(error).__name__}: {error})") from error
 
 
 def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import (
     command,
+    labelled,
     readable,
     session_of,
     stem,
@@ -24,8 +26,9 @@ from hqm.commands.shared import (
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
-    from hqm.administration.administer import Job
+    from hqm.administration.planning import Job
     from hqm.commands.session import Session
+    from hqm.store.database import Store
 
 _PLANNED = ("store", "as_json", "price_in", "price_out")
 _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
@@ -33,7 +36,11 @@ _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 @with_options("what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion"))
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Say before anything is asked: requests, how many are distinct, how many are stored, minutes, tokens, cost."""
+    """Say what a run would take, and ask nothing.
+
+    It counts the requests, those that are distinct and those whose answers are stored, and estimates minutes, tokens
+    and cost.
+    """
     with readable(store_path(benchmarks, options.output.store)) as opened:
         session = session_of(benchmarks, opened, options)
         _show_plan(session, session.jobs())
@@ -41,7 +48,7 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
 
 @with_options("what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion"))
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Ask the respondents every form and store the answers; what is stored already is not asked again."""
+    """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
     with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
         complete = _administer(session_of(benchmarks, opened, options))
@@ -97,7 +104,11 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Ask what is missing, then audit: reliability, validity, coverage, as a report and as audit.json."""
+    """Ask what is missing, then audit the benchmark.
+
+    Its reliability, validity and coverage are written as a report and as audit.json.
+    """
+    from hqm.auditing.auditor import audit as audit_of
     from hqm.commands import show
 
     if table is not None:
@@ -109,13 +120,20 @@ def audit(
     path = store_path(benchmarks, options.output.store, folder)
     page = report or folder / "report.html"
     wanted = options.output
-    looked_into = wanted.dry_run or (offline and path.exists())
-    with readable(path) if looked_into else writable(path, wanted.no_wait) as opened:
+    store: AbstractContextManager[Store]
+    if wanted.dry_run:
+        store = readable(path)
+    elif offline and path.exists():
+        store = labelled(path, options.judging.criterion, wanted.no_wait)
+    else:
+        store = writable(path, wanted.no_wait)
+    with store as opened:
         session = session_of(benchmarks, opened, options)
         complete = offline or _administer(session)
         if wanted.dry_run:
             return
-        audited = session.audit(command())
+        audits = [audit_of(session.evidence(benchmark)) for benchmark in session.benchmarks]
+        audited = session.joined(audits, command())
     write_text(folder / "audit.json", audited.to_json())
     write_report(audited, page)
     if wanted.as_json:
@@ -146,22 +164,22 @@ def _audit_table(table: Path, columns: str | None, items: int | None, options: R
 
 
 def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
-    from hqm.administration.forecast import forecast
+    from hqm.administration.costs import forecast
     from hqm.commands import show
 
     by_respondent: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
-        by_respondent.setdefault((job.sitting.respondent.name, job.sitting.benchmark.name), []).append(job)
+        by_respondent.setdefault((job.assignment.respondent.name, job.assignment.benchmark.name), []).append(job)
     output = session.options.output
     forecasts = {key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()}
-    live = any(job.sitting.respondent.live for job in jobs) and not session.options.asking.blind
+    live = any(job.assignment.respondent.live for job in jobs) and not session.options.asking.blind
     show.plan(forecasts, session.missing_images() if live else {}, output.as_json, session.pending_judgements())
 
 
 def _administer(session: Session) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
-    from hqm.administration.administer import administer
-    from hqm.administration.forecast import spent
+    from hqm.administration.administering import administer
+    from hqm.administration.costs import spent
     from hqm.commands import show
     from hqm.commands.interrupt import interruption
     from hqm.commands.progress import bars
@@ -172,7 +190,7 @@ def _administer(session: Session) -> bool:
         return True
     session.fetch_images()
     jobs = session.jobs()
-    if not session.options.asking.blind and any(job.sitting.respondent.live for job in jobs):
+    if not session.options.asking.blind and any(job.assignment.respondent.live for job in jobs):
         show.missing_images(session.missing_images())
     with interruption(output.quiet) as stop, bars(jobs, output.quiet) as progress:
         outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop)

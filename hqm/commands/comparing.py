@@ -12,7 +12,7 @@ import typer
 
 from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, readable, write_text
+from hqm.commands.shared import command, labelled, write_text
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +90,10 @@ def compare(
         typer.Option(rich_help_panel=HOW, min=1, metavar="N", help="How many further items the forecast adds."),
     ] = 500,
 ) -> None:
-    """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents; nobody is asked anything."""
+    """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents.
+
+    Nobody is asked anything: the numbers come from audits, or from the answers in a store.
+    """
     from hqm.auditing.families import read_families
     from hqm.comparison.compare import compare_audits
 
@@ -101,7 +104,7 @@ def compare(
         if not store.is_file():
             raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
         judging = replace(options.judging, judges=tuple(judges or ()))
-        with readable(store) as opened:
+        with labelled(store, options.judging.criterion, options.output.no_wait) as opened:
             audits: Sequence[Any] = read_again(
                 what,
                 opened,

@@ -20,7 +20,7 @@ def list_(
         str, typer.Argument(rich_help_panel=WHAT, help="benchmarks, respondents, parsers or indicators.")
     ] = "benchmarks",
 ) -> None:
-    """List what HQM knows: benchmarks, embedded respondents, parsers, indicators."""
+    """List what HQM knows: benchmarks, respondents, parsers, indicators."""
     from hqm.commands import show
 
     show.known(what)
@@ -49,7 +49,10 @@ def fetch_(
     ] = None,
     options: RunOptions,
 ) -> None:
-    """Get the files of a release at their pinned revision, checked by checksum; say what must be done by hand."""
+    """Get the files of a release.
+
+    They come at their pinned revision and are checked by checksum. What must be done by hand is said.
+    """
     from hqm.benchmark.download import data_root, fetch
     from hqm.benchmark.registry import cards
     from hqm.commands import show
@@ -87,7 +90,11 @@ def check(
         typer.Option("--strict", rich_help_panel=HOW, help="End with status 1 when an error or warning is left."),
     ] = False,
 ) -> None:
-    """Lint a benchmark: files, duplicates, labels and leaks, wordings, types, pictures, and every oddity known of it."""
+    """Lint a benchmark, before anything is asked.
+
+    Files, duplicates, labels and leaks, wordings, types and pictures are looked at; every oddity that is known of the
+    release is printed too.
+    """
     from hqm.commands import show
     from hqm.lint import Selection, lint_benchmarks
 
@@ -125,7 +132,10 @@ def forms(
     ] = None,
     options: RunOptions,
 ) -> None:
-    """Show the parallel form: how many items each rule made, examples, and what was left out."""
+    """Show the parallel form that rules make of a benchmark.
+
+    It prints how many items each rule made, with examples, and what was left out.
+    """
     from hqm.benchmark.registry import load_all
     from hqm.commands import show
     from hqm.forms.build import write_form

@@ -161,7 +161,7 @@ class Reading:
     scoring: Annotated[
         Scoring,
         typer.Option(
-            "--scoring", metavar="NAME", help="official (as the released scorer) or paper (as defined there)."
+            "--scoring", metavar="NAME", help="official: as the released scorer counts; paper: as the paper defines it."
         ),
     ] = "official"
     parser: Annotated[
@@ -173,7 +173,7 @@ class Reading:
         typer.Option(
             "--words",
             metavar="NAME",
-            help="How nouns are found and likeness and concreteness are measured: offline, official, or PART=NAME.",
+            help="How nouns are found, and likeness and concreteness measured: offline, official, or PART=NAME.",
         ),
     ] = None
 
@@ -188,8 +188,8 @@ class Judging:
         typer.Option(
             "--judge",
             metavar="NAME",
-            help="A model that judges answers, named like a respondent; the first one leads, further ones are compared "
-            "with it. Repeat it.",
+            help="A model that judges answers, named like a respondent; the first one leads. Repeat it "
+            "for further ones, which are compared with the first.",
         ),
         _REPEATED,
     ] = ()
@@ -220,7 +220,7 @@ class Judging:
     rejudge: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="How often the judge is asked about the same answers; from 2 on, its consistency."
+            min=1, metavar="N", help="How often the judge is asked about the same answers; its consistency needs 2."
         ),
     ] = 1
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from hqm.administration.administer import Job, Progress
+from hqm.administration.administering import Progress
+from hqm.administration.planning import Job
 
 
 @contextmanager
@@ -102,4 +103,4 @@ def downloading(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]
 
 
 def _key(job: Job) -> tuple[str, str]:
-    return job.sitting.respondent.name, job.administration.form.name
+    return job.assignment.respondent.name, job.administration.form.name

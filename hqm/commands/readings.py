@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from hqm.administration.administer import StoredRespondent
-from hqm.administration.holdings import people_in
+from hqm.administration.assignment import StoredRespondent
+from hqm.administration.holdings import respondents_in
 from hqm.auditing.auditor import audit
-from hqm.auditing.families import read_families
 from hqm.auditing.value import BenchmarkAudit
 from hqm.benchmark.interface import Benchmark, Scoring
 from hqm.commands.options import RunOptions
@@ -34,7 +33,8 @@ def read_again(
     names
         Benchmarks, as `hqm audit` takes them.
     store
-        Where the answers are; nothing is written into it unless people's labels are read from a file.
+        Where the answers are. Nothing is written into it but people's labels, where the options name a file of them and
+        the store can be written.
     options
         Part, data, respondents, judges and the rest. Several judges are several readings.
     scorings, parsers, metrics
@@ -48,7 +48,7 @@ def read_again(
     DesignError
         The store has no answer to a benchmark.
     """
-    found: list[BenchmarkAudit] = []
+    audits: list[BenchmarkAudit] = []
     used: set[str] = set()
     for scoring, reader, judge in product(
         scorings or (options.reading.scoring,), parsers or (options.reading.parser,), options.judging.judges or ("",)
@@ -62,48 +62,39 @@ def read_again(
             used.update(chosen)
             if metrics and not chosen:
                 continue
-            found += _audits(session, benchmark, chosen or [metric.name for metric in benchmark.audited])
+            audits += _audits(session, benchmark, chosen or [metric.name for metric in benchmark.audited])
     unknown = [name for name in metrics if name not in used]
     if unknown:
         raise UsageError(
             f"{', '.join(names)} has no metric {unknown[0]!r}", remedy="See `hqm score --json` for its metrics."
         )
-    return found
+    return audits
 
 
 def _audits(session: Session, benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[BenchmarkAudit]:
-    options = session.options
-    people = _people(session, benchmark)
-    if not people:
+    respondents = _respondents(session, benchmark)
+    if not respondents:
         raise DesignError(
             f"the store has no answer to {benchmark.name}", remedy="Ask with `hqm run`, or name another store."
         )
-    _cut_to_asked(session, benchmark, people)
+    _cut_to_asked(session, benchmark, respondents)
+    evidence = session.evidence(benchmark, respondents)
     # one audit a metric: what an audit says by type is by its first metric
     for metric in metrics:
-        yield audit(
-            benchmark,
-            session.desk,
-            people,
-            forms=session.brought(benchmark),
-            criterion=options.judging.criterion,
-            metrics=(metric,),
-            judges=session.panels(benchmark),
-            families=read_families(options.who.families) if options.who.families else None,
-        )
+        yield audit(replace(evidence, metrics=(benchmark.metric(metric),)))
 
 
-def _people(session: Session, benchmark: Benchmark) -> list[StoredRespondent]:
-    """Those named; without any, everyone in the store, embedded or not."""
+def _respondents(session: Session, benchmark: Benchmark) -> list[StoredRespondent]:
+    """Those named; where none is named, all in the store, embedded or not."""
     if session.options.who.respondents or session.options.who.recorded:
-        return session.people(benchmark)
-    return people_in(session.store, session.desk, benchmark)
+        return session.stored_respondents(benchmark)
+    return respondents_in(session.asks, benchmark)
 
 
-def _cut_to_asked(session: Session, benchmark: Benchmark, people: Sequence[StoredRespondent]) -> None:
-    """What nobody was asked is no part of what was administered."""
+def _cut_to_asked(session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> None:
+    """An item that no respondent was asked is no part of what was administered."""
     form = benchmark.original
-    rows = session.desk.rows(benchmark, form, people, 0).values()
+    rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
     asked = tuple(item for item, *answers in zip(form.items, *rows, strict=True) if any(a is not None for a in answers))
     if asked and len(asked) < len(form.items):
         benchmark.original = replace(form, items=asked)

@@ -58,7 +58,10 @@ def new(
     ] = "",
     citation: Annotated[str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What to cite.")] = "",
 ) -> None:
-    """Make the folder of a new benchmark: card, items, pictures, README, policy and CI workflow."""
+    """Make the folder of a new benchmark.
+
+    It has a card, items, pictures, a README, a policy and a CI workflow.
+    """
     from hqm.commands import scaffold, show
 
     about = scaffold.About(title, licence, citation, summary)
@@ -81,7 +84,10 @@ def gate(
         bool, typer.Option("--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too.")
     ] = False,
 ) -> None:
-    """Hold an audit against a policy: interval ends against thresholds; what was not measured is not passed."""
+    """Hold an audit against a policy.
+
+    The ends of intervals are compared with thresholds. What was not measured does not pass.
+    """
     from hqm.auditing.gate import Policy
     from hqm.auditing.gate import gate as hold
     from hqm.auditing.value import Audit

@@ -62,7 +62,7 @@ def score(
 def report(
     *,
     audit_files: Annotated[
-        list[Path], typer.Argument(rich_help_panel=WHAT, metavar="AUDIT...", help="One audit.json, or several.")
+        list[Path], typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="One audit.json or several.")
     ],
     to: Annotated[
         Path,
@@ -84,7 +84,7 @@ def report(
     ] = None,
     options: RunOptions,
 ) -> None:
-    """Write the HTML report of audits, the tables of a paper, or one figure."""
+    """Write the report of audits as HTML, the tables of a paper, or one figure."""
     from hqm.auditing.value import Audit
 
     audits = [Audit.load(path) for path in audit_files]
@@ -119,7 +119,7 @@ def export(
     *,
     what: Annotated[
         str,
-        typer.Argument(rich_help_panel=WHAT, metavar="STORE|NAME", help="A store; or a benchmark, for its metadata."),
+        typer.Argument(rich_help_panel=WHAT, metavar="STORE|NAME", help="A store, or a benchmark for its metadata."),
     ],
     to: Annotated[
         Path,
@@ -132,7 +132,10 @@ def export(
     ],
     options: RunOptions,
 ) -> None:
-    """Write a store as JSON lines or Parquet, or the Croissant metadata of a benchmark as JSON."""
+    """Write a store, or the metadata of a benchmark, to a file.
+
+    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format.
+    """
     from hqm.benchmark.croissant import write_croissant
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
@@ -156,7 +159,7 @@ def import_(
     ],
     options: RunOptions,
 ) -> None:
-    """Add exported answers to a store; what it has already is left as it is."""
+    """Add exported answers to a store. What the store has already is left as it is."""
     from hqm.store.exchange import import_store
 
     with writable(store, options.output.no_wait) as opened:

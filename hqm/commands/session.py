@@ -9,12 +9,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hqm.administration.administer import Administration, Desk, Job, StoredRespondent
+from hqm.administration.answers import Answers
+from hqm.administration.asks import Asks
+from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
 from hqm.administration.engines import Engine, make_engine
-from hqm.administration.holdings import cells_in, forms_of, people_in, people_of
-from hqm.auditing.auditor import audit
+from hqm.administration.holdings import cells_in, forms_of, respondents_in, respondents_of
+from hqm.administration.planning import Job, plan
+from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
-from hqm.auditing.value import Audit
+from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.recorded import Recording, read_recordings
 from hqm.benchmark.registry import load_all
@@ -22,7 +25,7 @@ from hqm.commands.options import RunOptions
 from hqm.errors import HQMError, UsageError
 from hqm.forms.build import read_form
 from hqm.indicators.flags import length_confound
-from hqm.judges.desk import Judged, JudgeDesk, Progress
+from hqm.judges.judging import Judged, Judging, Progress
 from hqm.judges.panel import Panel, parse_roles
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
@@ -37,12 +40,13 @@ class Session:
     Raises
     ------
     UsageError
-        A name or option means nothing, or nobody is there to answer.
+        A name or option means nothing, or there is no respondent to answer.
     """
 
     def __init__(self, names: Sequence[str], store: Store, options: RunOptions) -> None:
         self.store, self.options = store, options
-        self.desk = Desk(store, blind=options.asking.blind, probabilities=options.asking.probabilities)
+        self.asks = Asks(store, blind=options.asking.blind)
+        self.answers = Answers(self.asks)
         what, reading, judging = options.what, options.reading, options.judging
         settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
         settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
@@ -55,7 +59,8 @@ class Session:
                 benchmark.original = self._cut(benchmark, benchmark.original)
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
-        self._brought: dict[str, list[Form]] = {}
+        self._from_files: dict[str, list[Form]] = {}
+        self._label_files: dict[str, list[str]] = {}
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
         if self.options.what.part:
@@ -81,9 +86,8 @@ class Session:
             )
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            found: list[Respondent] = [r for path in paths for r in self._recorded(benchmark, path)]
-            found += [self._live(name) for name in live]
-            self._respondents[benchmark.name] = found
+            respondents: list[Respondent] = [r for path in paths for r in self._recorded(benchmark, path)]
+            self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
         return self._respondents[benchmark.name]
 
     def _live(self, name: str) -> Respondent:
@@ -99,36 +103,37 @@ class Session:
         recordings = benchmark.recordings(path)
         if recordings is None:
             recordings = read_recordings(path, {form.name: form for form in self.forms(benchmark)})
-        # what nobody was asked is no part of what was administered
-        asked = {key for one in recordings for key in one.answers}
+        # an item that no respondent was asked is no part of what was administered
+        asked = {key for recording in recordings for key in recording.answers}
         benchmark.original = replace(
             benchmark.original, items=tuple(i for i in benchmark.original.items if i.id in asked)
         )
         by_name: dict[str, list[Recording]] = {}
-        for one in recordings:
-            by_name.setdefault(one.respondent, []).append(one)
-        return [RecordedRespondent(f"recorded/{name}", mine) for name, mine in by_name.items()]
+        for recording in recordings:
+            by_name.setdefault(recording.respondent, []).append(recording)
+        return [RecordedRespondent(f"recorded/{name}", of_name) for name, of_name in by_name.items()]
 
     # --- who judges ---
 
-    def panels(self, benchmark: Benchmark) -> list[JudgeDesk]:
-        """The judges wished for, before one benchmark; none for a benchmark that a rule scores.
+    def judges(self, benchmark: Benchmark) -> list[Judging]:
+        """The panels that judge the answers to a benchmark; none for a benchmark that a rule scores.
 
         Raises
         ------
         UsageError
-            The benchmark is judged, and no judge is named.
+            The benchmark is judged by a model, and no judge is named.
         """
+        options = self.options.judging
         if not benchmark.roles:
             return []
-        if not self.options.judging.judges:
+        if not options.judges:
             raise UsageError(
                 f"the answers to {benchmark.name} are judged by a model, and none is named",
                 remedy="Name it with --judge, for example --judge openai/<model>.",
             )
-        others = {role: self._judge(name) for role, name in parse_roles(self.options.judging.roles).items()}
-        used = {role: one for role, one in others.items() if role in benchmark.roles}
-        return [JudgeDesk(self.desk, benchmark, Panel(self._judge(name), used)) for name in self.options.judging.judges]
+        others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
+        used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
+        return [Judging(self.asks, benchmark, Panel(self._judge(name), used)) for name in options.judges]
 
     def _judge(self, name: str) -> Respondent:
         if name.startswith("recorded/"):
@@ -136,47 +141,48 @@ class Session:
         return self._live(name)
 
     def judge(self, progress: Progress | None = None) -> Judged:
-        """Put every stored answer to the judges, and the reference administration again as often as wished."""
+        """Put every stored answer to the judges, and the reference administration again as often as the options say."""
         asked = errors = 0
         failed: list[tuple[str, HQMError]] = []
         for benchmark in self.benchmarks:
-            panels = self.panels(benchmark)
-            people = self.people(benchmark) if panels else []
-            forms = {form.name: form for form in forms_of(benchmark, self.brought(benchmark))}
-            cells = cells_in(self.store, self.desk, benchmark, list(forms.values()), people) if panels else []
+            judges = self.judges(benchmark)
+            respondents = self.stored_respondents(benchmark) if judges else []
+            forms = {form.name: form for form in forms_of(benchmark, self.forms_from_files(benchmark))}
+            cells = cells_in(self.asks, benchmark, list(forms.values()), respondents) if judges else []
             for cell in cells:
-                form, rows = forms[cell.form], self.desk.rows(benchmark, forms[cell.form], people, cell.run)
+                form = forms[cell.form]
+                rows = self.answers.by_respondent(benchmark, form, respondents, cell.run)
                 reference = cell.form == ORIGINAL and cell.run == 0
-                for i, panel in enumerate(panels if reference else panels[:1]):
+                for i, judging in enumerate(judges if reference else judges[:1]):
                     for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
-                        done = panel.judge(form, rows, asking, progress)
-                        asked, errors = asked + done.asked, errors + done.errors
-                        failed += [pair for pair in done.failed if pair[0] not in dict(failed)]
+                        judged = judging.judge(form, rows, asking, progress)
+                        asked, errors = asked + judged.asked, errors + judged.errors
+                        failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
         return Judged(asked, errors, tuple(failed))
 
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
-        found: dict[str, int] = {}
+        pending: dict[str, int] = {}
         for benchmark in self.benchmarks if self.options.judging.judges else ():
-            for panel in self.panels(benchmark):
-                people = self.people(benchmark)
-                rows = self.desk.rows(benchmark, benchmark.original, people, 0)
-                count = panel.pending(benchmark.original, rows) if people else 0
-                found[panel.panel.label] = found.get(panel.panel.label, 0) + count
-        return found
+            for judging in self.judges(benchmark):
+                respondents = self.stored_respondents(benchmark)
+                rows = self.answers.by_respondent(benchmark, benchmark.original, respondents, 0)
+                count = judging.pending(benchmark.original, rows) if respondents else 0
+                pending[judging.panel.label] = pending.get(judging.panel.label, 0) + count
+        return pending
 
     # --- what ---
 
-    def brought(self, benchmark: Benchmark) -> list[Form]:
-        """The forms a person brought as files."""
-        if benchmark.name not in self._brought:
+    def forms_from_files(self, benchmark: Benchmark) -> list[Form]:
+        """The forms that the options name as files."""
+        if benchmark.name not in self._from_files:
             files = self.options.what.form_files.items()
-            self._brought[benchmark.name] = [read_form(path, benchmark.original, name) for name, path in files]
-        return self._brought[benchmark.name]
+            self._from_files[benchmark.name] = [read_form(path, benchmark.original, name) for name, path in files]
+        return self._from_files[benchmark.name]
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
-        """The forms wished for, the original first."""
-        every = {form.name: form for form in forms_of(benchmark, self.brought(benchmark))}
+        """The forms that the options ask for, in their order."""
+        every = {form.name: form for form in forms_of(benchmark, self.forms_from_files(benchmark))}
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
         unknown = [name for name in wanted if name not in every]
         if unknown:
@@ -205,15 +211,21 @@ class Session:
             benchmark.prepare_images(benchmark.original)
             if not self.respondents(benchmark):
                 raise UsageError(
-                    f"nobody is there to answer {benchmark.name}",
+                    f"there is no respondent to answer {benchmark.name}",
                     remedy="Name respondents with --respondent, or recorded answers with --recorded.",
                 )
-        found = []
-        for benchmark in self.benchmarks:
-            for respondent in self.respondents(benchmark):
-                sitting = self.desk.sitting(respondent, benchmark, self.options.asking.sampling)
-                found += [self.desk.plan(sitting, one) for one in self.administrations(benchmark, respondent)]
-        return found
+        probabilities = self.options.asking.probabilities
+        return [
+            plan(self.asks, assignment, administration, probabilities=probabilities)
+            for benchmark in self.benchmarks
+            for assignment in self.assignments(benchmark)
+            for administration in self.administrations(benchmark, assignment.respondent)
+        ]
+
+    def assignments(self, benchmark: Benchmark) -> list[Assignment]:
+        """The respondents of this command, each put before a benchmark with the sampling that the options name."""
+        sampling = self.options.asking.sampling
+        return [assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)]
 
     def engine(self) -> Engine:
         """Who runs the requests, as the options say."""
@@ -227,47 +239,54 @@ class Session:
         )
 
     def fetch_images(self) -> None:
-        """Get the pictures that lie on the web, where anybody is going to look at them; a plan fetches nothing."""
+        """Get the pictures that lie on the web, where a respondent is going to see them; a plan fetches nothing."""
         for benchmark in self.benchmarks:
             if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
                 benchmark.pictures.fetch(item.image for item in benchmark.original.items if item.image)
 
     def missing_images(self) -> dict[str, tuple[int, int]]:
         """Benchmark -> how many of its pictures are missing, of how many."""
-        found = {}
+        missing = {}
         for benchmark in self.benchmarks:
             names = {item.image for item in benchmark.original.items if item.image}
-            found[benchmark.name] = (sum(not benchmark.pictures.has(name) for name in names), len(names))
-        return found
+            missing[benchmark.name] = (sum(not benchmark.pictures.has(name) for name in names), len(names))
+        return missing
 
-    def people(self, benchmark: Benchmark) -> list[StoredRespondent]:
-        """The respondents of this command as the store knows them; without any named, everyone in the store."""
-        sittings = [self.desk.sitting(r, benchmark, self.options.asking.sampling) for r in self.respondents(benchmark)]
-        return people_of(self.store, sittings) if sittings else people_in(self.store, self.desk, benchmark)
+    def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
+        """The respondents of this command as the store knows them; where none is named, all that the store has."""
+        assignments = self.assignments(benchmark)
+        return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
 
-    def audit(self, command: str) -> Audit:
-        """Audit every benchmark from what the store holds now."""
-        audits = tuple(
-            audit(
-                benchmark,
-                self.desk,
-                self.people(benchmark),
-                forms=self.brought(benchmark),
-                criterion=self.options.judging.criterion,
-                metrics=self.options.reading.metrics,
-                judges=self.panels(benchmark),
-                families=read_families(self.options.who.families) if self.options.who.families else None,
-            )
-            for benchmark in self.benchmarks
+    def evidence(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None) -> Evidence:
+        """What an audit of a benchmark looks at, from what the store and the files hold now."""
+        options = self.options
+        evidence = gather(
+            benchmark,
+            self.store,
+            self.stored_respondents(benchmark) if respondents is None else respondents,
+            asks=self.asks,
+            forms=self.forms_from_files(benchmark),
+            criterion=options.judging.criterion,
+            metrics=options.reading.metrics,
+            judges=self.judges(benchmark),
+            families=read_families(options.who.families) if options.who.families else None,
         )
-        confounded = length_confound({one.benchmark: one.items for one in audits})
-        audits = tuple(
-            replace(one, flags=(*one.flags, confounded[one.benchmark].to_dict()))
-            if one.benchmark in confounded
-            else one
-            for one in audits
+        self._label_files[benchmark.name] = list(evidence.labels.files)
+        return evidence
+
+    def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
+        """The audits of all benchmarks as one value, with a warning where their lengths differ, and with the record."""
+        confounded = length_confound({audit.benchmark: audit.items for audit in audits})
+        return Audit(
+            tuple(
+                replace(audit, flags=(*audit.flags, confounded[audit.benchmark].to_dict()))
+                if audit.benchmark in confounded
+                else audit
+                for audit in audits
+            ),
+            command,
+            self.record(),
         )
-        return Audit(audits, command, self.record())
 
     def record(self) -> dict[str, Any]:
         """What a repetition would need to know: versions, settings, hashes of data and cards."""
@@ -275,7 +294,7 @@ class Session:
         packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
         return {
             "python": platform.python_version(),
-            "packages": {name: found for name in packages if (found := _version(name))},
+            "packages": {name: installed for name in packages if (installed := _version(name))},
             "settings": {
                 "runs": options.asking.runs,
                 "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
@@ -291,7 +310,12 @@ class Session:
                 "sampling": dict(options.asking.sampling),
             },
             "benchmarks": {
-                b.name: {"version": b.card.version, "card": b.card.digest, "items": b.original.digest}
+                b.name: {
+                    "version": b.card.version,
+                    "card": b.card.digest,
+                    "items": b.original.digest,
+                    **({"labels": files} if (files := self._label_files.get(b.name)) else {}),
+                }
                 for b in self.benchmarks
             },
         }

@@ -6,7 +6,7 @@ import importlib
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,24 @@ def readable(path: Path) -> Store:
     from hqm.store.database import Store
 
     return Store(path, readonly=True) if path.exists() else Store(":memory:")
+
+
+def labelled(path: Path, criterion: Path | None, no_wait: bool = False) -> AbstractContextManager[Store]:
+    """An existing store to read, and to import people's labels into, where there is a file of them.
+
+    Where the store cannot be written, the labels are held in memory, and a sentence says so.
+    """
+    from hqm.store.database import can_be_written
+
+    if criterion is None:
+        return readable(path)
+    if can_be_written(path):
+        return writable(path, no_wait)
+    print(
+        f"hqm: {path} cannot be written, so the labels of {criterion} are held in memory for this command only.",
+        file=sys.stderr,
+    )
+    return readable(path)
 
 
 def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Session:

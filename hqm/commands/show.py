@@ -13,7 +13,7 @@ from hqm.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hqm.administration.forecast import Forecast, Spent
+    from hqm.administration.costs import Forecast, Spent
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
     from hqm.auditing.published import TableAudit

@@ -25,7 +25,9 @@ class Panel:
 
     @property
     def label(self) -> str:
-        return self.main.name + "".join(f"+{role}={one.name}" for role, one in sorted(self.others.items()))
+        return self.main.name + "".join(
+            f"+{role}={respondent.name}" for role, respondent in sorted(self.others.items())
+        )
 
     def of(self, role: str) -> Respondent:
         """Who plays a role.
@@ -65,12 +67,12 @@ def parse_roles(texts: Sequence[str]) -> dict[str, str]:
     >>> parse_roles(["verifier=hf/some/model@main"])
     {'verifier': 'hf/some/model@main'}
     """
-    found = {}
+    roles = {}
     for text in texts:
         role, equals, name = text.partition("=")
         if not equals or role not in ROLES:
             raise UsageError(
                 f"--role {text!r} names no role", remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}."
             )
-        found[role] = name
-    return found
+        roles[role] = name
+    return roles

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
-from hqm.benchmark.asking import AskJudge
+from hqm.benchmark.asking import ROLES, AskJudge
 from hqm.benchmark.interface import Benchmark
-from hqm.errors import NoReply
+from hqm.errors import AdapterError, HQMError, NoReply, UnreadableReply
 from hqm.scoring.rules import settle
 from hqm.types import Form, Item, Response, Verdict
 
@@ -30,23 +32,59 @@ def verdicts(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) 
     """The verdict on every answer, in the order of the form's items.
 
     An answer that is an error or missing is not put to the judge. Equal answers to one item are judged once, unless the
-    procedure judges all answers to an item together.
+    procedure judges all answers to an item together. An answer stays unscored where a reply is missing (`NoReply`) or
+    cannot be read (`UnreadableReply`).
+
+    Raises
+    ------
+    AdapterError
+        The procedure itself fails: it raises anything else, or asks for a role that its benchmark does not have.
     """
     return asyncio.run(_all(benchmark, form, rows, ask_about))
 
 
 async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) -> dict[str, list[Verdict]]:
-    found: dict[str, list[Verdict]] = {name: [] for name in rows}
+    by_respondent: dict[str, list[Verdict]] = {name: [] for name in rows}
     rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
+    judge_item = _together if benchmark.jointly else _one_by_one
     for start in range(0, len(form.items), _TOGETHER):
         part = range(start, min(start + _TOGETHER, len(form.items)))
-        one = _together if benchmark.jointly else _one_by_one
         tasks = ((form.items[i], _answers(rows, i)) for i in part)
-        done = await asyncio.gather(*(one(benchmark, item, given, ask_about(item)) for item, given in tasks))
-        for by_name in done:
+        judged = await asyncio.gather(
+            *(judge_item(benchmark, item, given, _declared(benchmark, item, ask_about(item))) for item, given in tasks)
+        )
+        for by_name in judged:
             for name, verdict in by_name.items():
-                found[name].append(verdict)
-    return found
+                by_respondent[name].append(verdict)
+    return by_respondent
+
+
+def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
+    """The same `ask`, for the roles that the benchmark names and no others."""
+
+    async def ask_declared(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+        if role not in benchmark.roles:
+            raise AdapterError(
+                f"it asks for the role {role!r}, and the benchmark's `roles` are {', '.join(benchmark.roles) or 'none'}",
+                place=_place(benchmark, item),
+                remedy=f"Correct the role in the adapter, or name it in `roles`; there are {', '.join(ROLES)}.",
+            )
+        return await ask(role, prompt, image, schema)
+
+    return ask_declared
+
+
+def _place(benchmark: Benchmark, item: Item, error: Exception | None = None) -> str:
+    """Benchmark, item and adapter function, with the line that an error comes from."""
+    kind = type(benchmark)
+    together = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
+    function = kind.judge_together if together else kind.judge
+    file = function.__code__.co_filename
+    lines = (
+        [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file] if error else []
+    )
+    at = f"{file}:{lines[-1]}" if lines else file
+    return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({at})"
 
 
 def _beside(benchmark: Benchmark, form: Form, row: Sequence[Response | None]) -> Sequence[Response | None]:
@@ -81,7 +119,9 @@ async def _one_by_one(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
     distinct = {_key(answer): answer for answer in answers.values() if _unasked(answer) is None}
-    made = await asyncio.gather(*(_settled(benchmark.judge(item, one, ask), one) for one in distinct.values()))
+    made = await asyncio.gather(
+        *(_settled(benchmark, item, benchmark.judge(item, answer, ask), answer) for answer in distinct.values())
+    )
     by_key = dict(zip(distinct, made, strict=True))
     return {name: _unasked(a) or by_key[_key(a)] for name, a in answers.items()}
 
@@ -93,24 +133,31 @@ async def _together(
     try:
         made = await benchmark.judge_together(item, judged, ask) if judged else {}
     except Exception as error:
-        made = dict.fromkeys(judged, _failed(error))
+        made = dict.fromkeys(judged, _failed(benchmark, item, error))
     left_out = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
     return {name: _unasked(a) or made.get(name, left_out) for name, a in answers.items()}
 
 
-async def _settled(judging: Awaitable[Verdict], response: Response) -> Verdict:
+async def _settled(benchmark: Benchmark, item: Item, judging: Awaitable[Verdict], response: Response) -> Verdict:
     try:
         return settle(await judging, response)
     except Exception as error:
-        return _failed(error)
+        return _failed(benchmark, item, error)
 
 
-def _failed(error: Exception) -> Verdict:
-    """A procedure that could not finish leaves its answer unscored; it never takes the other answers with it."""
+def _failed(benchmark: Benchmark, item: Item, error: Exception) -> Verdict:
+    """Without a reply, or with one that cannot be read, an answer is unscored; every other failure is the adapter's."""
     if isinstance(error, NotAsked):
         return Verdict.unscored("missing", "no judge was asked")
     if isinstance(error, NoReply):
         return Verdict.unscored("error", str(error))
-    if isinstance(error, (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)):
-        return Verdict.unscored("unparsed", f"the reply could not be read ({type(error).__name__}: {error})")
-    raise error
+    if isinstance(error, UnreadableReply):
+        return Verdict.unscored("unparsed", str(error))
+    if isinstance(error, HQMError):
+        raise error
+    raise AdapterError(
+        f"it failed with {type(error).__name__}: {error}",
+        place=_place(benchmark, item, error),
+        remedy="Correct the adapter. Where it reads a judge's reply, read it inside `with hqm.reading(reply):`; what "
+        "fails there leaves the answer unscored.",
+    ) from error

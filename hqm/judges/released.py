@@ -59,8 +59,8 @@ def template_in(path: Path, variable: str, function: str = "", places: Mapping[s
 
 
 def _in_order(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
-    found = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
-    return sorted(found, key=lambda node: node.lineno)
+    assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    return sorted(assignments, key=lambda node: node.lineno)
 
 
 def _piece(value: ast.expr, places: Mapping[str, str], path: Path) -> str:

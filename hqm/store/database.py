@@ -9,6 +9,7 @@ changed: triggers refuse updates and deletions.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,29 +21,8 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
+from hqm.store.schema import SCHEMA, TABLES, VERSION
 from hqm.types import Judgement, Response, Row, Usage
-
-VERSION = 1
-_TABLES = ("respondents", "asks", "images", "answers", "judgements", "records")
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE respondents (
-    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, name TEXT NOT NULL, identity TEXT NOT NULL);
-CREATE TABLE asks (
-    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, prompt TEXT NOT NULL, image TEXT, image_digest TEXT);
-CREATE TABLE images (
-    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
-    UNIQUE (benchmark, name, digest));
-CREATE TABLE answers (
-    respondent INTEGER NOT NULL REFERENCES respondents, run INTEGER NOT NULL, ask INTEGER NOT NULL REFERENCES asks,
-    attempt INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
-    time REAL NOT NULL, PRIMARY KEY (respondent, run, ask, attempt)) WITHOUT ROWID;
-CREATE TABLE judgements (
-    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, judge TEXT NOT NULL, form TEXT NOT NULL, run INTEGER NOT NULL,
-    respondent TEXT NOT NULL, item TEXT NOT NULL, label REAL, reply TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL,
-    UNIQUE (benchmark, judge, form, run, respondent, item));
-CREATE TABLE records (id INTEGER PRIMARY KEY, time REAL NOT NULL, record TEXT NOT NULL);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +47,15 @@ def ask(prompt: str, image: str | None = None, image_digest: str | None = None, 
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
 
 
+def _connect(target: str, *, uri: bool) -> sqlite3.Connection:
+    return sqlite3.connect(target, uri=uri, timeout=60, isolation_level=None, check_same_thread=False)
+
+
+def can_be_written(path: Path) -> bool:
+    """Whether a store can be added to: its file where there is one, and the folder that it lies in."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
+
+
 class Store:
     """One SQLite file of answers and judgements.
 
@@ -75,7 +64,7 @@ class Store:
     path
         The file; it is made when it does not exist.
     readonly
-        Open an existing file for reading only.
+        Open an existing file for reading only; it may then lie in a folder that cannot be written.
 
     Raises
     ------
@@ -93,7 +82,7 @@ class Store:
     """
 
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
-        self.path = Path(path)
+        self.path, self.readonly = Path(path), readonly
         self._ask_ids: dict[str, int] = {}
         memory = str(path) == ":memory:"
         if readonly and not memory and not self.path.exists():
@@ -102,9 +91,7 @@ class Store:
             if not memory and not readonly:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             target = str(path) if memory else f"{self.path.resolve().as_uri()}?mode={'ro' if readonly else 'rwc'}"
-            self._db = sqlite3.connect(
-                target, uri=not memory, timeout=60, isolation_level=None, check_same_thread=False
-            )
+            self._db = _connect(target, uri=not memory)
             try:
                 self._open(readonly)
             except BaseException:
@@ -112,14 +99,24 @@ class Store:
                 raise
 
     def _open(self, readonly: bool) -> None:
-        version = self._version()
+        try:
+            version = self._version()
+        except sqlite3.OperationalError:
+            # SQLite wants to write beside the file even to read it; where the folder forbids that, and no other process
+            # has left anything to merge, the file is all there is
+            merged = self.path.with_name(f"{self.path.name}-wal")
+            if not readonly or not self.path.is_file() or (merged.exists() and merged.stat().st_size):
+                raise
+            self._db.close()
+            self._db = _connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+            version = self._version()
         if version is None and not readonly:
             self._db.execute("PRAGMA journal_mode=WAL")
             with self._transaction():
                 if self._version() is None:
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                    for statement in filter(str.strip, SCHEMA.split(";")):
                         self._db.execute(statement)
-                    for table in _TABLES:
+                    for table in TABLES:
                         for verb in ("UPDATE", "DELETE"):
                             self._db.execute(
                                 f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
@@ -192,19 +189,19 @@ class Store:
     def respondent(self, name: str, identity: Mapping[str, Any]) -> int:
         """The number of a respondent with this identity; made when it is new."""
         key = digest({"name": name, **identity})
-        row = self._one("SELECT id FROM respondents WHERE digest = ?", key)
+        row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
         if row is None:
             with self._transaction():
                 self._db.execute(
                     "INSERT OR IGNORE INTO respondents (digest, name, identity) VALUES (?, ?, ?)",
                     (key, name, canonical_json(identity)),
                 )
-            row = self._one("SELECT id FROM respondents WHERE digest = ?", key)
+            row = self._first("SELECT id FROM respondents WHERE digest = ?", key)
         return int(row[0])
 
     def find_respondent(self, name: str, identity: Mapping[str, Any]) -> int | None:
         """The number of a respondent, or None when it never answered."""
-        row = self._one("SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity}))
+        row = self._first("SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity}))
         return None if row is None else int(row[0])
 
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
@@ -216,7 +213,7 @@ class Store:
         """Digest -> number, of those asks that the store has seen."""
         if not self._ask_ids:
             self._ask_ids = dict(self._all("SELECT digest, id FROM asks"))
-        wanted = [one.digest for one in asks]
+        wanted = [asked.digest for asked in asks]
         missing = [key for key in wanted if key not in self._ask_ids]
         for start in range(0, len(missing), 500):
             part = missing[start : start + 500]
@@ -325,11 +322,11 @@ class Store:
         """The tokens that a respondent's answers used, summed over runs and attempts."""
         kinds = ("tokens_in", "tokens_out", "tokens_cached")
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
-        return Usage(*self._one(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
+        return Usage(*self._first(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
 
     def count(self) -> int:
         """How many answers there are, attempts included."""
-        return int(self._one("SELECT COUNT(*) FROM answers")[0])
+        return int(self._first("SELECT COUNT(*) FROM answers")[0])
 
     # --- judgements and records ---
 
@@ -358,8 +355,11 @@ class Store:
         return [Judgement(*row) for row in rows]
 
     def judged(self, benchmark: str) -> list[tuple[str, str, int]]:
-        """The judged administrations of a benchmark: judge, form, run."""
-        query = "SELECT DISTINCT judge, form, run FROM judgements WHERE benchmark = ? ORDER BY judge, form, run"
+        """The judged administrations of a benchmark: judge, form, run; the one judged last stands last."""
+        query = (
+            "SELECT judge, form, run FROM judgements WHERE benchmark = ? GROUP BY judge, form, run "
+            "ORDER BY MAX(time), MAX(id)"
+        )
         return [(judge, form, run) for judge, form, run in self._all(query, benchmark)]
 
     def record(self, record: Mapping[str, Any], when: float | None = None) -> None:
@@ -376,16 +376,16 @@ class Store:
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """All rows of a table, for export."""
-        if table not in _TABLES:
+        if table not in TABLES:
             raise StoreError(
-                f"there is no table {table!r}", place=str(self.path), remedy=f"It has {', '.join(_TABLES)}."
+                f"there is no table {table!r}", place=str(self.path), remedy=f"It has {', '.join(TABLES)}."
             )
         cursor = self._db.execute(f"SELECT * FROM {table}")
         columns = [column[0] for column in cursor.description]
         for row in cursor:
             yield dict(zip(columns, row, strict=True))
 
-    def _one(self, query: str, *values: Any) -> Any:
+    def _first(self, query: str, *values: Any) -> Any:
         with self._guard():
             return self._db.execute(query, values).fetchone()
 

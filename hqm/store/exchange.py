@@ -97,10 +97,10 @@ def import_store(path: Path, store: Store) -> int:
             )
         elif kind == "judgement":
             label = row.get("label")
-            found = Judgement(
+            judgement = Judgement(
                 row["judge"], row["item"], row["respondent"], label, row.get("reply") or "", row.get("reason") or ""
             )
-            store.judge(row["benchmark"], row["form"], int(row["run"]), [found], row["time"])
+            store.judge(row["benchmark"], row["form"], int(row["run"]), [judgement], row["time"])
         elif kind == "image":
             store.remember_images(row["benchmark"], {row["image"]: row["image_digest"]})
         elif kind == "record":

@@ -1,4 +1,4 @@
-"""One writer at a time: a command that fills a store holds its lock, a second one waits its turn or is told who has it.
+"""One writer at a time: a command that fills a store holds its lock; a second command waits, or ends with the name of the first.
 
 The lock is the operating system's, on a file beside the store, so that it ends with the process that holds it, however that
 ends. SQLite alone would keep the file whole; the lock keeps two commands from asking, and paying for, the same questions.
@@ -19,7 +19,7 @@ from pathlib import Path
 from hqm.errors import StoreError
 
 _LOOK = 0.2
-"""Seconds between two looks at a lock that somebody else holds."""
+"""Seconds between two looks at a lock that another process holds."""
 
 
 def _say(sentence: str) -> None:
@@ -58,9 +58,10 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise StoreError(f"it cannot be written: {error.strerror}", place=str(store)) from error
+        remedy = "Name a writable place with --store, or audit what it holds with --offline."
+        raise StoreError(f"it cannot be written: {error.strerror}", place=str(store), remedy=remedy) from error
     try:
-        told = False
+        announced = False
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,13 +71,13 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
                 if not wait:
                     remedy = "Wait for it, or leave out --no-wait. The answers stored so far are safe."
                     raise StoreError(f"{who} is writing to it", place=str(store), remedy=remedy) from None
-                if not told:
+                if not announced:
                     say(f"{store}: {who} is writing to it; waiting for it to end.")
-                    told = True
+                    announced = True
                 time.sleep(_LOOK)
-        mine = {"pid": os.getpid(), "host": platform.node(), "command": shlex.join(["hqm", *sys.argv[1:]])}
+        holder = {"pid": os.getpid(), "host": platform.node(), "command": shlex.join(["hqm", *sys.argv[1:]])}
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(mine).encode(), 0)
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
         yield
     finally:
         os.close(descriptor)  # which gives the lock back

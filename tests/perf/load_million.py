@@ -2,7 +2,7 @@
 
     python tests/perf/load_million.py [--respondents 20] [--items 50000]
 
-HQM: `Desk.matrix` (one query a respondent; an item's equal short answers scored once). The named alternative: the same rows
+HQM: `Answers.matrix` (one query a respondent; an item's equal short answers scored once). The named alternative: the same rows
 read into a pandas table, scored row by row by the same scorer, and pivoted, as a notebook would. Both in one run, each in
 a process of its own; seconds, peak memory, and their ratio are printed, the matrices compared.
 """
@@ -38,7 +38,7 @@ def make(folder: Path, respondents: int, items: int) -> None:
     benchmark = hqm.load(str(folder))
     texts = np.array(["Yes", "No", "Yes, there is.", "No, there is no such thing.", "I cannot tell."])
     with hqm.Store(folder / "store.sqlite") as store:
-        asks = hqm.Desk(store).asks(benchmark, benchmark.original, True)
+        asks = hqm.Asks(store).of(benchmark, benchmark.original, True)
         for r in range(respondents):
             who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
             drawn = texts[rng.choice(5, items, p=[0.35, 0.35, 0.14, 0.14, 0.02])]
@@ -50,7 +50,8 @@ def ours(folder: Path) -> np.ndarray:
     benchmark = hqm.load(str(folder))
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
         respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
-        return hqm.Desk(store).matrix(benchmark, hqm.Cell(), benchmark.original, respondents).values
+        answers = hqm.Answers(hqm.Asks(store))
+        return answers.matrix(benchmark, hqm.Cell(), benchmark.original, respondents).values
 
 
 def plain(folder: Path) -> np.ndarray:

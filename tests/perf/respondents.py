@@ -169,10 +169,10 @@ def administered(folder: Path, model_folder: Path, loaded: Loaded, batch: int) -
             RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device), batch=batch
         )
         respondent.__dict__["_loaded"] = loaded
-        desk = hqm.Desk(store)
-        sitting = desk.sitting(respondent, benchmark, {})
+        asks, assignment = hqm.Asks(store), hqm.assign(respondent, benchmark)
         forms = [benchmark.original, benchmark.original, benchmark.parallel(benchmark.original)]
-        jobs = [desk.plan(sitting, hqm.Administration(form, run)) for form, run in zip(forms, (0, 1, 0), strict=True)]
+        orders = [hqm.Administration(form, run) for form, run in zip(forms, (0, 1, 0), strict=True)]
+        jobs = [hqm.plan(asks, assignment, order) for order in orders]
         requests = [request for job in jobs for _, request in job.todo.values()]
         planned = time.perf_counter() - began
         respondent._loaded  # noqa: B018 (loaded before the clock starts, as for the rivals)

@@ -16,7 +16,7 @@ Said = tuple[str, Any]
 """`batch` with (place, response) pairs, `lacks` with paths, `end`, or `failed` with an error."""
 
 
-class Answers:
+class Actor:
     """Takes a shard, then gives its answers as it is asked for more.
 
     Parameters

@@ -75,7 +75,7 @@ def answer_on_ray(
     Parameters
     ----------
     work, stop
-        As for `hqm.engines.local.answer_all`. Respondents that cannot be moved (servers, recorded ones) are asked from here.
+        As for `hqm.administration.engines.local.answer_all`. Respondents that cannot be moved (servers, recorded ones) are asked from here.
     workers
         Actors at most; 0 for as many as the cluster holds. With a number, that many are asked for whether the cluster holds
         them yet or not, which makes an autoscaler bring them.
@@ -107,7 +107,7 @@ def _movable(respondent: Respondent) -> bool:
 
 
 def _connect(address: str) -> bool:
-    """Join a cluster or start one; whether it was us who did."""
+    """Join a cluster, or start one; true where one was started."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -193,9 +193,9 @@ class _Cluster:
         busy = sum(worker.shard is not None for worker in self.crew)
         target = min(self.most or max(1, self._room()), len(self.queue) + busy)
         while len(self.crew) < target:
-            from hqm.administration.engines.actor import Answers
+            from hqm.administration.engines.actor import Actor
 
-            remote = self.ray.remote(num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0)(Answers)
+            remote = self.ray.remote(num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0)(Actor)
             actor = remote.remote(int(max(1, self.needs["CPU"])))
             self.crew.append(_Worker(actor, actor.where.remote()))
 

@@ -7,11 +7,11 @@ middle, it goes on where it was; asked a second time, it costs nothing; with ano
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from hqm.administration.administer import Desk
+from hqm.administration.asks import Asks
 from hqm.administration.engines.local import answer_all
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class _Call:
+class _Question:
     """One question to one role."""
 
     respondent: Respondent
@@ -41,53 +41,53 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of judging: how many questions were asked, how many replies are errors, and who had to be given up."""
+    """What came of judging: how many questions were asked, how many replies are errors, which judges were given up."""
 
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...] = ()
 
 
-class JudgeDesk:
-    """A panel before one benchmark.
+class Judging:
+    """A panel that judges the answers to one benchmark.
 
     Parameters
     ----------
-    desk
-        The desk at the store, which knows the pictures.
+    asks
+        What is asked: it knows the store and the pictures.
     benchmark
         Whose procedure is run.
     panel
-        Who plays the roles.
+        Which models play the roles.
     overrides
         Sampling that the command line asks for; a judge's own name goes before it, the card's `[judging]` after it.
     """
 
-    def __init__(self, desk: Desk, benchmark: Benchmark, panel: Panel, overrides: Mapping[str, Any] | None = None):
-        self.desk, self.benchmark, self.panel = desk, benchmark, panel
-        given = {k: v for k, v in (overrides or {}).items() if v is not None}
+    def __init__(self, asks: Asks, benchmark: Benchmark, panel: Panel, overrides: Mapping[str, Any] | None = None):
+        self.asks, self.benchmark, self.panel = asks, benchmark, panel
+        given = {name: value for name, value in (overrides or {}).items() if value is not None}
         self._default = Sampling(**{**benchmark.card.judging.model_dump(), **given})
 
     @property
     def store(self) -> Store:
-        return self.desk.store
+        return self.asks.store
 
-    def sampling(self, respondent: Respondent) -> Sampling:
+    def sampling(self, judge: Respondent) -> Sampling:
         """How a judge's replies are drawn."""
-        return RespondentName.parse(respondent.name).sampling(self._default)
+        return RespondentName.parse(judge.name).sampling(self._default)
 
-    def identity(self, respondent: Respondent) -> dict[str, Any]:
-        """Who replied, in the store's terms."""
-        return {**respondent.identity(), **asdict(self.sampling(respondent))}
+    def identity(self, judge: Respondent) -> dict[str, Any]:
+        """Who replied, as the store knows it."""
+        return {**judge.identity(), **asdict(self.sampling(judge))}
 
     def asking(self, number: int, *, retry: bool = False) -> Asking:
-        """The panel's n-th asking, as the store has it now; `retry`: what failed earlier counts as missing."""
+        """The panel's n-th asking, as the store has it now; with `retry`, what failed earlier counts as missing."""
         return Asking(self, number, retry)
 
     def askings(self) -> list[int]:
         """The askings of which the store holds any reply of the main judge."""
-        who = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
-        return [] if who is None else self.store.runs(who)
+        number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
+        return [] if number is None else self.store.runs(number)
 
     def pending(self, form: Form, rows: Rows, number: int = 0) -> int:
         """How many questions are known to be missing; a later stage may ask more."""
@@ -103,44 +103,46 @@ class JudgeDesk:
         for _ in range(WAVES):
             asking.missing.clear()
             verdicts(self.benchmark, form, rows, lambda _: asking)
-            todo = [call for call in asking.missing.values() if call.respondent.name not in failed]
-            if not todo:
+            questions = [question for question in asking.missing.values() if question.respondent.name not in failed]
+            if not questions:
                 break
-            for call, response in self._ask(todo, number, failed):
-                asking.learn(call, response)
+            for question, response in self._ask(questions, number, failed):
+                asking.learn(question, response)
                 asked += 1
                 errors += response.state == "error"
                 if progress:
-                    progress(named(self.panel.label, number), asked, len(todo))
+                    progress(named(self.panel.label, number), asked, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do what it was asked to
-        left = sum(call.respondent.name not in failed for call in asking.missing.values())
+        left = sum(question.respondent.name not in failed for question in asking.missing.values())
         return Judged(asked, errors + left, tuple(failed.items()))
 
-    def _ask(self, calls: Sequence[_Call], number: int, failed: dict[str, HQMError]) -> Any:
-        by_model: dict[str, list[_Call]] = {}
-        for call in calls:
-            by_model.setdefault(call.respondent.name, []).append(call)
-        groups = list(by_model.values())
-        owner = {id(call.request): call for call in calls}
-        for i, batch in answer_all([(mine[0].respondent, [c.request for c in mine]) for mine in groups], workers=1):
+    def _ask(
+        self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError]
+    ) -> Iterator[tuple[_Question, Response]]:
+        by_judge: dict[str, list[_Question]] = {}
+        for question in questions:
+            by_judge.setdefault(question.respondent.name, []).append(question)
+        groups = list(by_judge.values())
+        owner = {id(question.request): question for question in questions}
+        work = [(group[0].respondent, [question.request for question in group]) for group in groups]
+        for i, batch in answer_all(work, workers=1):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch
                 continue
-            who = self.store.respondent(judge.name, self.identity(judge))
-            self.store.append(who, number, [(owner[id(request)].ask, response) for request, response in batch])
+            respondent = self.store.respondent(judge.name, self.identity(judge))
+            self.store.append(respondent, number, [(owner[id(request)].ask, response) for request, response in batch])
             for request, response in batch:
                 yield owner[id(request)], response
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
-        asking = self.asking(number)
-        found = verdicts(self.benchmark, form, rows, lambda _: asking)
-        made_by = self.benchmark
-        builder = MatrixBuilder(cell, form, made_by.verdict, made_by.subsets, made_by.groupings, made_by.relate)
+        asking, benchmark = self.asking(number), self.benchmark
+        by_respondent = verdicts(benchmark, form, rows, lambda _: asking)
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
         hashes = []
         for name, row in rows.items():
-            builder.add_verdicts(name, row, found[name])
+            builder.add_verdicts(name, row, by_respondent[name])
             hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
         return builder.build(digest_all([*hashes, *sorted(asking.used)]))
 
@@ -149,10 +151,10 @@ class JudgeDesk:
 class Asking:
     """One asking of a panel: an `ask` that gives stored replies and notes what is missing."""
 
-    desk: JudgeDesk
+    judging: Judging
     number: int
     retry: bool = False
-    missing: dict[tuple[str, str], _Call] = field(default_factory=dict)
+    missing: dict[tuple[str, str], _Question] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     """Hashes of the replies that were given out."""
     _replies: dict[str, dict[str, Response]] = field(default_factory=dict)
@@ -162,35 +164,36 @@ class Asking:
         self, role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
     ) -> str:
         """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge failed."""
-        judge = self.desk.panel.of(role)
-        picture, path, reason = self.desk.desk.picture(self.desk.benchmark, image)
+        judging = self.judging
+        judge = judging.panel.of(role)
+        picture, path, reason = judging.asks.picture(judging.benchmark, image)
         if reason and picture is None:
             raise NoReply(reason, place=judge.name)
         apart = ("schema", digest(schema)) if schema is not None else ()
-        one = ask(prompt, image, picture, apart=apart)
-        response = self._known(judge).get(one.digest)
-        key = (judge.name, one.digest)
+        question = ask(prompt, image, picture, apart=apart)
+        response = self._known(judge).get(question.digest)
+        key = (judge.name, question.digest)
         if response is None or (self.retry and response.state == "error" and key not in self._asked_now):
             if reason:
                 raise NoReply(reason, place=judge.name)
-            sampling = self.desk.sampling(judge)
-            seed = request_seed(sampling.seed, self.number, one.digest)
-            request = Request(prompt, path, sampling, seed, self.desk.benchmark.name, "", self.number, role, schema)
-            self.missing[key] = _Call(judge, one, request)
+            sampling = judging.sampling(judge)
+            seed = request_seed(sampling.seed, self.number, question.digest)
+            request = Request(prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema)
+            self.missing[key] = _Question(judge, question, request)
             raise NotAsked("no reply is stored", place=judge.name)
         if response.state == "error":
             raise NoReply(response.reason, place=judge.name)
-        self.used.add(digest([judge.name, one.digest, self.number, response.text]))
+        self.used.add(digest([judge.name, question.digest, self.number, response.text]))
         return response.text
 
-    def learn(self, call: _Call, response: Response) -> None:
+    def learn(self, question: _Question, response: Response) -> None:
         """Take in a reply that has just been stored."""
-        self._known(call.respondent)[call.ask.digest] = response
-        self._asked_now.add((call.respondent.name, call.ask.digest))
+        self._known(question.respondent)[question.ask.digest] = response
+        self._asked_now.add((question.respondent.name, question.ask.digest))
 
     def _known(self, judge: Respondent) -> dict[str, Response]:
         if judge.name not in self._replies:
-            store = self.desk.store
-            who = store.find_respondent(judge.name, self.desk.identity(judge))
-            self._replies[judge.name] = {} if who is None else store.replies(who, self.number)
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            self._replies[judge.name] = {} if number is None else store.replies(number, self.number)
         return self._replies[judge.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hqm.administration.administer import Job
+from hqm.administration.planning import Job
 from hqm.respondents.base import Respondent, RespondentName
 from hqm.store.database import Store
 
@@ -42,7 +42,7 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
     prices
         Money per million tokens read and written; without them, the name's own (`?price_in=2.5&price_out=10`).
     """
-    respondent = jobs[0].sitting.respondent
+    respondent = jobs[0].assignment.respondent
     requests = [request for job in jobs for _, request in (*job.todo.values(), *job.broken.values())]
     seconds = _seconds(store, jobs)
     tokens_in = sum(len(r.prompt) // _CHARACTERS_A_TOKEN + (_IMAGE_TOKENS if r.image else 0) for r in requests)
@@ -83,8 +83,8 @@ def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None 
     """
     respondents: dict[int, Respondent] = {}
     for job in jobs:
-        respondent = job.sitting.respondent
-        number = store.find_respondent(respondent.name, job.sitting.identity()) if respondent.live else None
+        respondent = job.assignment.respondent
+        number = store.find_respondent(respondent.name, job.assignment.identity()) if respondent.live else None
         if number is not None:
             respondents[number] = respondent
     totals: dict[str, Spent] = {}
@@ -108,8 +108,8 @@ def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None 
 
 def _own_prices(respondent: Respondent) -> tuple[float, float] | None:
     if hasattr(respondent, "prices"):
-        found: tuple[float, float] | None = respondent.prices
-        return found
+        prices: tuple[float, float] | None = respondent.prices
+        return prices
     parsed = RespondentName.parse(respondent.name) if respondent.name.startswith("openai/") else None
     if parsed is None or not parsed.option("price_in"):
         return None
@@ -126,7 +126,7 @@ def _seconds(store: Store, jobs: Sequence[Job]) -> float | None:
     times: list[float] = []
     seen: set[int] = set()
     for job in jobs:
-        number = store.find_respondent(job.sitting.respondent.name, job.sitting.identity())
+        number = store.find_respondent(job.assignment.respondent.name, job.assignment.identity())
         if number is None or number in seen:
             continue
         seen.add(number)

@@ -1,7 +1,8 @@
-"""Examples for a reader: the items on which administrations, judges or people disagree most, with everything that was said.
+"""Examples for a reader: the items on which administrations, judges or labellers disagree most, with all that was said.
 
-Every comparison that an audit makes (another seed, another wording, another judge, people) names its own examples; types
-take turns, so that one type does not fill the list. Answers and prompts are kept as they came: whoever shows them escapes them.
+Every comparison that an audit makes (another seed, another wording, another judge, people's labels) names its own
+examples; the types take turns, so that a single type does not fill the list. Answers and prompts are kept as they came: the
+page that shows them must escape them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.administer import Desk, StoredRespondent
+from hqm.administration.answers import Answers
+from hqm.administration.assignment import StoredRespondent
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
-from hqm.judges.desk import JudgeDesk
+from hqm.judges.judging import Judging
 from hqm.judges.panel import parse_judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
@@ -90,22 +92,22 @@ class Example:
 
 def examples(
     benchmark: Benchmark,
-    desk: Desk,
-    judges: Sequence[JudgeDesk],
+    answers: Answers,
+    judges: Sequence[Judging],
     forms: Mapping[str, Form],
-    people: Sequence[StoredRespondent],
+    respondents: Sequence[StoredRespondent],
     reference: Cell,
     matrices: Mapping[Cell, ScoreMatrix],
-    judged: Sequence[ScoreMatrix],
+    labelled: Sequence[ScoreMatrix],
     most: int = MOST,
 ) -> list[Example]:
     """The items on which the reference administration and another one disagree most.
 
     Parameters
     ----------
-    benchmark, desk, judges, forms, people
+    benchmark, answers, judges, forms, respondents
         What was administered and judged, and where the answers are.
-    reference, matrices, judged
+    reference, matrices, labelled
         The reference administration, all scored administrations, and the labels of people and oracles on the reference.
     most
         How many examples at most, shared among the facets.
@@ -113,12 +115,12 @@ def examples(
     first = matrices[reference]
     pairs = [(facets[0], matrix) for cell, matrix in matrices.items() if len(facets := reference.differing(cell)) == 1]
     oracles = benchmark.judges()
-    pairs += [("judge" if matrix.cell.judge in oracles else "people", matrix) for matrix in judged]
+    pairs += [("judge" if matrix.cell.judge in oracles else "people", matrix) for matrix in labelled]
     gaps: dict[str, npt.NDArray[np.float64]] = {}
     for facet, matrix in pairs:
         gap = _gaps(first, matrix)
         gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
-    scenes = _Scenes(benchmark, desk, judges, forms, people, matrices, judged)
+    scenes = _Scenes(benchmark, answers, judges, forms, respondents, matrices, labelled)
     return [scenes.example(first.items[i], gaps, i) for i in _chosen(first.items, gaps, most)]
 
 
@@ -139,22 +141,22 @@ def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _chosen(items: Sequence[Item], gaps: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
     """The items to show, facet by facet, types taking turns."""
-    found: dict[int, None] = {}
+    chosen: dict[int, None] = {}
     share = -(-most // max(len(gaps), 1))
     for gap in gaps.values():
         means = _mean(gap)
         queues: dict[str | None, list[int]] = {}
         for i in np.argsort(-means, kind="stable"):
-            if means[i] > 0 and int(i) not in found:
+            if means[i] > 0 and int(i) not in chosen:
                 queues.setdefault(items[i].type, []).append(int(i))
-        mine: list[int] = []
-        while queues and len(mine) < share:
+        of_facet: list[int] = []
+        while queues and len(of_facet) < share:
             for kind in list(queues):
-                mine.append(queues[kind].pop(0))
+                of_facet.append(queues[kind].pop(0))
                 if not queues[kind]:
                     del queues[kind]
-        found.update(dict.fromkeys(mine[:share]))
-    return list(found)[:most]
+        chosen.update(dict.fromkeys(of_facet[:share]))
+    return list(chosen)[:most]
 
 
 class _Scenes:
@@ -163,18 +165,19 @@ class _Scenes:
     def __init__(
         self,
         benchmark: Benchmark,
-        desk: Desk,
-        judges: Sequence[JudgeDesk],
+        answers: Answers,
+        judges: Sequence[Judging],
         forms: Mapping[str, Form],
-        people: Sequence[StoredRespondent],
+        respondents: Sequence[StoredRespondent],
         matrices: Mapping[Cell, ScoreMatrix],
-        judged: Sequence[ScoreMatrix],
+        labelled: Sequence[ScoreMatrix],
     ) -> None:
-        self.benchmark, self.desk, self.judges, self.forms = benchmark, desk, judges, forms
-        self.people, self.matrices, self.judged = {p.name: p for p in people}, matrices, judged
+        self.benchmark, self.answers, self.judges, self.forms = benchmark, answers, judges, forms
+        self.respondents = {respondent.name: respondent for respondent in respondents}
+        self.matrices, self.labelled = matrices, labelled
         self._texts: dict[tuple[str, str, int], list[Response | None]] = {}
         self._places = {name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()}
-        self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *judged)}
+        self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *labelled)}
 
     def example(self, item: Item, gaps: Mapping[str, npt.NDArray[np.float64]], column: int) -> Example:
         facets = {facet: float(_mean(gap)[column]) for facet, gap in gaps.items()}
@@ -186,16 +189,16 @@ class _Scenes:
         answers = [
             said for name in order for matrix in self.matrices.values() for said in self._said(item, name, matrix)
         ]
-        answers += [said for matrix in self.judged for name in order for said in self._label(item, name, matrix)]
+        answers += [said for matrix in self.labelled for name in order for said in self._label(item, name, matrix)]
         answers.sort(key=lambda said: order.index(said.respondent))
         return Example(
             item=item.id,
             type=item.type or "",
             image=item.image or "",
-            thumbnail=thumbnail(self.desk.picture(self.benchmark, item.image)[1]),
+            thumbnail=thumbnail(self.answers.asks.picture(self.benchmark, item.image)[1]),
             facets={facet: gap for facet, gap in facets.items() if gap > 0},
-            prompts={form: self.benchmark.asked(one) for form, one in asked.items()},
-            targets={form: _target(one) for form, one in asked.items()},
+            prompts={form: self.benchmark.asked(put) for form, put in asked.items()},
+            targets={form: _target(put) for form, put in asked.items()},
             answers=tuple(answers),
             respondents=len(names),
         )
@@ -207,8 +210,7 @@ class _Scenes:
         if column is None or response is None:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
-        one = self.forms[cell.form].by_id[item.id]
-        verdict, words = self._verdict(one, name, response, cell)
+        verdict, words = self._verdict(self.forms[cell.form].by_id[item.id], name, response, cell)
         return [
             Said(name, str(cell), _cut(response.text), verdict.state, _cut(verdict.read), _cut(verdict.reason), value, words)
         ]  # fmt: skip
@@ -223,18 +225,18 @@ class _Scenes:
     def _response(self, form: str, run: int, item: str, name: str) -> Response | None:
         key = (form, name, run)
         if key not in self._texts:
-            self._texts[key] = self.desk.responses(self.benchmark, self.forms[form], self.people[name], run)
+            self._texts[key] = self.answers.responses(self.benchmark, self.forms[form], self.respondents[name], run)
         place = self._places[form].get(item)
         return None if place is None else self._texts[key][place]
 
     def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
         """The verdict on one answer, and what the judge said to reach it."""
         label, asking = parse_judge(cell.judge)
-        judge = next((one for one in self.judges if one.panel.label == label), None)
-        if judge is None:
+        judging = next((judging for judging in self.judges if judging.panel.label == label), None)
+        if judging is None:
             return self.benchmark.verdict(item, response), ()
         heard: list[str] = []
-        stored = judge.asking(asking)
+        stored = judging.asking(asking)
 
         async def ask(role: str, prompt: str, image: Any = None, schema: Any = None) -> str:
             reply = await stored(role, prompt, image, schema)
@@ -249,14 +251,14 @@ class _Scenes:
         # a procedure that judges all answers together, or sees others beside, asks what it asked then: with all of them
         form = self.forms[cell.form]
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
-        small = Form(form.name, tuple(one for one in form.items if one.id == item.id or one.id in beside))
-        who = list(self.people) if self.benchmark.jointly else [name]
-        rows = {n: [self._response(form.name, cell.run, one.id, n) for one in small.items] for n in who}
+        small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
+        who = list(self.respondents) if self.benchmark.jointly else [name]
+        rows = {n: [self._response(form.name, cell.run, other.id, n) for other in small.items] for n in who}
 
-        def about(one: Item) -> AskJudge:
-            return ask if one.id == item.id else _silent
+        def about(other: Item) -> AskJudge:
+            return ask if other.id == item.id else _silent
 
-        place = [one.id for one in small.items].index(item.id)
+        place = [other.id for other in small.items].index(item.id)
         return verdicts(self.benchmark, small, rows, about)[name][place], tuple(heard)
 
 

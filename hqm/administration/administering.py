@@ -1,0 +1,120 @@
+"""Ask the respondents what is missing, and store the answers.
+
+Answers are committed batch by batch, so that a killed run loses at most the batch in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from hqm.administration.engines import Engine, Stop, make_engine, never
+from hqm.administration.planning import Job, Key
+from hqm.errors import HQMError
+from hqm.respondents.base import Request, Sampling
+from hqm.store.database import Ask, Store
+from hqm.types import Response
+
+Progress = Callable[[Job, int], None]
+"""Called with a job and the number of its answers that have just been stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking: how many were asked, how many answers are errors, and which respondents were given up."""
+
+    asked: int
+    errors: int
+    failed: tuple[tuple[str, HQMError], ...]
+    left: int = 0
+    """What is still to be asked because the user asked to stop."""
+
+
+def administer(
+    store: Store,
+    jobs: Iterable[Job],
+    progress: Progress | None = None,
+    *,
+    workers: int = 1,
+    engine: Engine | None = None,
+    stop: Stop = never,
+) -> Outcome:
+    """Ask every respondent what its jobs still lack; store the answers batch by batch.
+
+    A respondent that cannot go on is given up with its reason; the others are asked all the same.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine that share the requests of models run here; 0 finds a number.
+    engine
+        What runs the requests, in place of those processes: `hqm.administration.engines.make_engine`.
+    stop
+        Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
+    """
+    by_respondent: dict[int, list[Job]] = {}
+    for job in jobs:
+        by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
+    worksheets = [_Worksheet(store, of_respondent) for of_respondent in by_respondent.values()]
+    asked, errors = 0, sum(worksheet.store_broken() for worksheet in worksheets)
+    failed: dict[int, HQMError] = {}
+    run = engine or make_engine(workers=workers)
+    for i, batch in run([(worksheet.respondent, worksheet.requests) for worksheet in worksheets], stop):
+        if isinstance(batch, HQMError):
+            failed.setdefault(i, batch)
+            continue
+        for job, count in worksheets[i].store_answers(batch):
+            if progress:
+                progress(job, count)
+        asked += len(batch)
+        errors += sum(response.state == "error" for _, response in batch)
+    left = sum(len(worksheet.requests) for worksheet in worksheets) - asked if stop() else 0
+    return Outcome(asked, errors, tuple((worksheets[i].respondent.name, error) for i, error in failed.items()), left)
+
+
+class _Worksheet:
+    """One respondent's jobs, with each distinct question once, and where each answer is stored."""
+
+    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
+        self.store, self.jobs = store, jobs
+        self.respondent = jobs[0].assignment.respondent
+        # the same question of two jobs (two benchmarks, two forms) is asked once
+        first: dict[tuple[Sampling, Key], tuple[Job, Ask, Request]] = {}
+        for job in jobs:
+            for key, (question, request) in job.todo.items():
+                first.setdefault((request.sampling, key), (job, question, request))
+        self.requests = [request for _, _, request in first.values()]
+        # an answer is matched to its request by identity: requests are values, and two may be equal
+        self._owner = {id(request): (job, question) for job, question, request in first.values()}
+        self._numbers: dict[int, int] = {}
+
+    def _number(self, job: Job) -> int:
+        key = id(job)
+        if key not in self._numbers:
+            self._numbers[key] = self.store.respondent(self.respondent.name, job.assignment.identity())
+        return self._numbers[key]
+
+    def store_broken(self) -> int:
+        """Store what cannot be asked as errors, and the hashes of the pictures; the number of errors."""
+        for job in self.jobs:
+            name = job.assignment.benchmark.name
+            if job.pictures.items() - self.store.images(name).items():
+                self.store.remember_images(name, job.pictures)
+            if job.broken:
+                answers = [
+                    (question, Response("", "error", job.reasons[key])) for key, (question, _) in job.broken.items()
+                ]
+                self.store.append(self._number(job), job.administration.run, answers)
+        return sum(len(job.broken) for job in self.jobs)
+
+    def store_answers(self, batch: Sequence[tuple[Request, Response]]) -> list[tuple[Job, int]]:
+        """Commit a batch; the number of answers that each job got."""
+        grouped: dict[tuple[int, int], list[tuple[Ask, Response]]] = {}
+        counts: dict[int, tuple[Job, int]] = {}
+        for request, response in batch:
+            job, question = self._owner[id(request)]
+            grouped.setdefault((self._number(job), request.run), []).append((question, response))
+            counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
+        for (number, run), answers in grouped.items():
+            self.store.append(number, run, answers)
+        return list(counts.values())

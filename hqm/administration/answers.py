@@ -1,0 +1,62 @@
+"""What came back: the stored answers to a benchmark's forms, and the score matrix that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hqm.administration.asks import Asks
+from hqm.administration.assignment import StoredRespondent
+from hqm.benchmark.interface import Benchmark
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.signature import digest_all
+from hqm.types import Cell, Form, Response, Row
+
+
+class Answers:
+    """Reads the answers to asks from their store."""
+
+    def __init__(self, asks: Asks) -> None:
+        self.asks, self.store = asks, asks.store
+
+    def responses(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Response | None]:
+        """The responses of one respondent to one form, item by item; None where there is none."""
+        return [None if row is None else Response(*row[:3]) for row in self._rows(benchmark, form, respondent, run)]
+
+    def by_respondent(
+        self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
+    ) -> dict[str, list[Response | None]]:
+        """The responses of several respondents to one form: respondent -> its responses, item by item."""
+        return {who.name: self.responses(benchmark, form, who, run) for who in respondents}
+
+    def probabilities(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[float | None]:
+        """The probability that each answer was right, from the first token's; None where it was not recorded.
+
+        What is neither yes nor no, nor an option's letter, counts as wrong.
+        """
+        details = self.store.details(respondent.number, run)
+        probabilities: list[float | None] = []
+        for item, number in zip(form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True):
+            p = details.get(number, {}).get("p", {})
+            value = p.get(str(item.target)) if isinstance(p, Mapping) else None
+            probabilities.append(float(value) if isinstance(value, (int, float)) else None)
+        return probabilities
+
+    def matrix(
+        self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
+    ) -> ScoreMatrix:
+        """The answers of one administration, scored by the benchmark's rule."""
+        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+        hashes = []
+        for respondent in respondents:
+            rows = self._rows(benchmark, form, respondent, cell.run)
+            hashes.append(digest_all("" if row is None else f"{row[1]} {row[0]}" for row in rows))
+            builder.add(respondent.name, rows)
+        return builder.build(digest_all(hashes))
+
+    def _rows(self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int) -> list[Row | None]:
+        rows = self.store.answer_rows(respondent.number, run)
+        return [rows.get(number) for number in self.asks.numbers(benchmark, form, respondent.live)]

@@ -1,0 +1,88 @@
+"""What is asked: every item of every form, addressed as the store addresses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hqm.benchmark.interface import Benchmark
+from hqm.errors import ImageError
+from hqm.files.images import check_picture
+from hqm.files.names import is_url
+from hqm.signature import digest_file
+from hqm.store.database import Ask, Store, ask
+from hqm.types import Form
+
+
+class Asks:
+    """The asks of every form; each picture is read and hashed once.
+
+    Parameters
+    ----------
+    store
+        Numbers the asks that it has seen, and remembers the hashes of pictures that are no longer there.
+    blind
+        Ask without the pictures.
+    """
+
+    def __init__(self, store: Store, *, blind: bool = False) -> None:
+        self.store, self.blind = store, blind
+        self._digests: dict[str, dict[str, str | None]] = {}
+        self._asks: dict[tuple[int, str, str], list[Ask]] = {}
+        self._numbers: dict[int, list[int]] = {}
+        self._files: dict[tuple[str, str], tuple[Path | None, str]] = {}
+
+    def of(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
+        """The ask of every item; those of recorded respondents are kept apart by benchmark, form and item."""
+        key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
+        if key not in self._asks:
+            self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
+        return self._asks[key]
+
+    def _ask(self, benchmark: Benchmark, form: Form, index: int, live: bool) -> Ask:
+        item = form.items[index]
+        text = benchmark.asked(item)
+        if not live:
+            return ask(text, item.image, apart=(benchmark.name, form.name, item.id))
+        if self.blind or item.image is None:
+            return ask(text)
+        return ask(text, item.image, self._picture_digest(benchmark, item.image))
+
+    def numbers(self, benchmark: Benchmark, form: Form, live: bool) -> list[int]:
+        """The store's number of every item's ask; -1 for an ask that no respondent was ever put."""
+        asks = self.of(benchmark, form, live)
+        numbers = self._numbers.get(id(asks))
+        if numbers is None or -1 in numbers:
+            known = self.store.ask_ids(asks)
+            numbers = self._numbers[id(asks)] = [known.get(asked.digest, -1) for asked in asks]
+        return numbers
+
+    def picture(self, benchmark: Benchmark, name: str | None) -> tuple[str | None, Path | None, str]:
+        """A picture that a judge sees: its digest, its file, and the reason where there is no file to show."""
+        if name is None:
+            return None, None, ""
+        path, reason = self.file(benchmark, name)
+        # without the file, what the store knows of it still finds the replies given earlier
+        return self._picture_digest(benchmark, name), path, reason
+
+    def file(self, benchmark: Benchmark, name: str) -> tuple[Path | None, str]:
+        """A picture's file; None with the reason where it cannot be used."""
+        key = (benchmark.name, name)
+        if key not in self._files:
+            try:
+                path = benchmark.pictures.path(name)
+                check_picture(path, name if is_url(name) else "")
+                benchmark.checksums.check(name, path)
+                self._files[key] = (path, "")
+            except ImageError as error:
+                self._files[key] = (None, str(error))
+        return self._files[key]
+
+    def _picture_digest(self, benchmark: Benchmark, name: str) -> str | None:
+        """The hash of a picture's bytes; where the file is missing, the hash that the store remembers."""
+        known = self._digests.setdefault(benchmark.name, {})
+        if name not in known:
+            try:
+                known[name] = digest_file(benchmark.pictures.path(name))
+            except ImageError:
+                known[name] = self.store.images(benchmark.name).get(name)
+        return known[name]

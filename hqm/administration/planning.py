@@ -1,0 +1,105 @@
+"""What is missing: of everything that is asked, the part that the store does not have yet.
+
+Resumption is no feature of its own: running the same command again plans what is still missing, and asks for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hqm.administration.asks import Asks
+from hqm.administration.assignment import Administration, Assignment
+from hqm.respondents.base import Request
+from hqm.respondents.recorded import RecordedRespondent
+from hqm.signature import request_seed
+from hqm.store.database import Ask
+from hqm.types import LETTERS, Item
+
+Key = tuple[str, int]
+"""What a request is filed under: the digest of what is asked, and the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What one respondent still has to answer of one administration."""
+
+    assignment: Assignment
+    administration: Administration
+    rows: int
+    distinct: int
+    stored: int
+    todo: Mapping[Key, tuple[Ask, Request]]
+    broken: Mapping[Key, tuple[Ask, Request]] = field(default_factory=dict)
+    """Questions whose picture cannot be used; they are stored as errors and not asked."""
+    reasons: Mapping[Key, str] = field(default_factory=dict)
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """Picture's name -> hash of its bytes, for the store to remember."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.assignment.benchmark.name} {self.administration.form.name} run {self.administration.run}"
+
+
+def plan(asks: Asks, assignment: Assignment, administration: Administration, *, probabilities: bool = False) -> Job:
+    """Find out what of one administration is still to be asked.
+
+    With `probabilities`, the requests also ask for the probability of every possible first word of yes/no and
+    multiple-choice answers.
+    """
+    benchmark, form, run = assignment.benchmark, administration.form, administration.run
+    respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
+    asked = asks.of(benchmark, form, live)
+    number = store.find_respondent(respondent.name, assignment.identity())
+    done = store.answered(number, run) if number is not None else set()
+    known = store.ask_ids(asked)
+    todo: dict[Key, tuple[Ask, Request]] = {}
+    broken: dict[Key, tuple[Ask, Request]] = {}
+    reasons: dict[Key, str] = {}
+    stored: set[str] = set()
+    for item, question in zip(form.items, asked, strict=True):
+        if question.digest in known and known[question.digest] in done:
+            stored.add(question.digest)
+            continue
+        key = (question.digest, run)
+        if key in todo or key in broken:
+            continue
+        shown = live and not asks.blind and item.image is not None
+        image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
+        seed = request_seed(assignment.sampling.seed, run, question.digest)
+        words = answer_words(item) if probabilities else ()
+        request = Request(
+            question.prompt, image, assignment.sampling, seed, benchmark.name, form.name, run, item.id, words=words
+        )
+        if reason:
+            broken[key], reasons[key] = (question, request), reason
+        elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
+            todo[key] = (question, request)
+    return Job(
+        assignment=assignment,
+        administration=administration,
+        rows=len(asked),
+        distinct=len({question.digest for question in asked}),
+        stored=len(stored),
+        todo=todo,
+        broken=broken,
+        reasons=reasons,
+        pictures={
+            question.image: question.image_digest for question in asked if question.image and question.image_digest
+        },
+    )
+
+
+def answer_words(item: Item) -> tuple[str, ...]:
+    """The words that an answer to an item may be, where they are few: yes and no, or the options' letters.
+
+    >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
+    ('yes', 'no')
+    >>> answer_words(Item("2", "Which colour?", "choice", options=("red", "blue", "green")))
+    ('A', 'B', 'C')
+    >>> answer_words(Item("3", "Describe it.", "caption"))
+    ()
+    """
+    if item.task == "yes_no":
+        return "yes", "no"
+    return tuple(LETTERS[: len(item.options)])
