@@ -58,7 +58,7 @@ def test_settings_in_a_name_are_sampling() -> None:
 
 @pytest.mark.parametrize("text", ["steady", "gpt/x", "hf/", ""])
 def test_what_is_no_name_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="hf/<folder"):
+    with pytest.raises(UsageError, match="hf/<folder or hub id>.*recorded/<file"):
         RespondentName.parse(text)
 
 

@@ -73,6 +73,7 @@ def _benchmarks() -> None:
 
 def _respondents() -> None:
     from hqm.benchmark.registry import card, names
+    from hqm.respondents.kinds import all_kinds
 
     by_name: dict[str, list[str]] = {}
     for name in names():
@@ -83,7 +84,10 @@ def _respondents() -> None:
         table.add_row(respondent, ", ".join(benchmarks))
     _print(table)
     _families()
-    print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+    table = _table("Kinds", "name", "what", "price", "runs in this process")
+    for kind in all_kinds():
+        table.add_row(kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
+    _print(table)
 
 
 def _families() -> None:
@@ -224,6 +228,8 @@ def plan(
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
+    from hqm.respondents.kinds import kind_of
+
     missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
     totals = {
         key: sum(getattr(one, key) for one in forecasts.values())
@@ -251,7 +257,8 @@ def plan(
     for (who, what), one in forecasts.items():
         minutes = f"{one.seconds / 60:.1f}{'' if one.measured else '?'}"
         cost = "" if one.cost is None else f"{one.cost:.2f}"
-        if one.cost is None and who.startswith("openai/"):
+        kind = kind_of(who.partition("/")[0])
+        if one.cost is None and kind is not None and kind.price == "per token":
             cost = "no price"
         table.add_row(
             who,

@@ -26,10 +26,17 @@ def hub_folder(text: str) -> Path:
     Raises
     ------
     DataError
-        It cannot be had.
+        It cannot be fetched, or the package that fetches it is not installed.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ImportError as error:
+        raise DataError(
+            "datasets of the hub need the package huggingface_hub, which is not installed",
+            place=text,
+            remedy='Install it: pip install "hqm-audit[local]"',
+        ) from error
 
     name, _, revision = text.removeprefix(_PREFIX).partition("@")
     try:

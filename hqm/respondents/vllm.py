@@ -47,7 +47,7 @@ class VllmRespondent:
     name
         `vllm/<folder or hub id>[@revision]`; options of `vllm serve` and of a server respondent may follow, and
         `start_timeout`, the seconds that loading may take (1800).
-    program
+    vllm
         The program `vllm`, or the environment that holds it; else the variable `HQM_VLLM`, else the search path.
     device
         `cuda:1` lets the server see that GPU alone; else it sees what this process sees.
@@ -65,12 +65,12 @@ class VllmRespondent:
     per_gpu = True
     """Whether each Ray actor may run one: it starts the server on the GPUs it was given."""
 
-    def __init__(self, name: RespondentName, *, program: str = "", device: str = "auto", dtype: str = "auto") -> None:
+    def __init__(self, name: RespondentName, *, vllm: str = "", device: str = "auto", dtype: str = "auto") -> None:
         self._given = name
         self._name = RespondentName(
             name.kind, name.target, name.at, tuple((k, v) for k, v in name.settings if k not in OPERATION)
         )
-        self.program, self.device, self.dtype = program, device, dtype
+        self.program, self.device, self.dtype = vllm, device, dtype
         self.start_timeout = name.number("start_timeout", 1800)
         # made here too, so that a wrong number is said before a server is started
         self.prices = self._client("http://127.0.0.1").prices
