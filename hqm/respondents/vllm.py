@@ -92,10 +92,10 @@ class VllmRespondent:
     @property
     def _options(self) -> list[tuple[str, str]]:
         """What `vllm serve` is told beside the model."""
-        told = [(key, value) for key, value in self._given.settings if key not in _OURS]
-        if self.dtype != "auto" and "dtype" not in dict(told):
-            told.append(("dtype", self.dtype))
-        return told
+        options = [(key, value) for key, value in self._given.settings if key not in _OURS]
+        if self.dtype != "auto" and "dtype" not in dict(options):
+            options.append(("dtype", self.dtype))
+        return options
 
     def identity(self) -> Mapping[str, Any]:
         return {
@@ -120,8 +120,8 @@ class VllmRespondent:
     def _executable(self) -> Path | None:
         given = self.program or os.environ.get(VARIABLE, "")
         if not given:
-            found = shutil.which("vllm")
-            return Path(found) if found else None
+            program = shutil.which("vllm")
+            return Path(program) if program else None
         path = Path(given).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():
