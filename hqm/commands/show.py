@@ -228,8 +228,6 @@ def plan(
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
-    from hqm.respondents.kinds import kind_of
-
     missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
     totals = {
         key: sum(getattr(forecast, key) for forecast in forecasts.values())
@@ -243,25 +241,11 @@ def plan(
         ]
         print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
         return
-    columns = (
-        "respondent",
-        "benchmark",
-        "rows",
-        "distinct",
-        "stored",
-        "to ask",
-        "minutes",
-        "tokens in",
-        "tokens out",
-        "cost",
-    )
+    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(",")
     table = _table("", *columns, right=range(2, 10))
     for (who, what), forecast in forecasts.items():
         minutes = f"{forecast.seconds / 60:.1f}{'' if forecast.measured else '?'}"
-        cost = "" if forecast.cost is None else f"{forecast.cost:.2f}"
-        kind = kind_of(who.partition("/")[0])
-        if forecast.cost is None and kind is not None and kind.price == "per token":
-            cost = "no price"
+        cost = _price(who) if forecast.cost is None else f"{forecast.cost:.2f}"
         table.add_row(
             who,
             what,
@@ -287,6 +271,13 @@ def plan(
     for judge, count in judging.items():
         print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
     missing_images(images)
+
+
+def _price(name: str) -> str:
+    from hqm.respondents.kinds import kind_of
+
+    kind = kind_of(name.partition("/")[0])
+    return "no price" if kind is not None and kind.price == "per token" else ""
 
 
 def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
