@@ -49,9 +49,9 @@ def test_check_prints_findings(run: Run, dogs: Path) -> None:
     status, out, _ = run("check", dogs)
     assert status == 0
     assert "mine@1: 12 items, 6 pictures" in out
-    found = json.loads(run("check", dogs, "--json")[1])[0]
-    assert found["targets"] == {"no": 6, "yes": 6}
-    assert found["types"] == {"existence": 12}
+    checked = json.loads(run("check", dogs, "--json")[1])[0]
+    assert checked["targets"] == {"no": 6, "yes": 6}
+    assert checked["types"] == {"existence": 12}
 
 
 def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Path) -> None:
@@ -153,14 +153,14 @@ def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None
         )
     )
     status, out, _ = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--json")
-    found = json.loads(out)
+    scored = json.loads(out)
     assert status == 0
-    assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(found)
-    assert (found["benchmark"], found["part"], found["scoring"], found["parser"], found["n"], found["unscored"]) == ("pope", "coco_random", "official", "pope", 3000, 0)  # fmt: skip
-    assert set(found["metrics"]) == {"accuracy", "precision", "recall", "f1", "d_prime", "yes_ratio"}
+    assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(scored)
+    assert (scored["benchmark"], scored["part"], scored["scoring"], scored["parser"], scored["n"], scored["unscored"]) == ("pope", "coco_random", "official", "pope", 3000, 0)  # fmt: skip
+    assert set(scored["metrics"]) == {"accuracy", "precision", "recall", "f1", "d_prime", "yes_ratio"}
     # labels alternate yes, no, ...; every third answer is no: by hand, tp = tn-side counts of six-item periods
-    assert found["metrics"]["accuracy"] == 0.5
-    assert found["metrics"]["yes_ratio"] == 2000 / 3000
+    assert scored["metrics"]["accuracy"] == 0.5
+    assert scored["metrics"]["yes_ratio"] == 2000 / 3000
     text = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--parser", "lmms_eval")[1]
     assert "parser lmms_eval" in text
     assert run("score", "pope", "--answers", path, "--part", "moon", "--data", data)[0] == 2

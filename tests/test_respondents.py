@@ -58,7 +58,7 @@ def test_settings_in_a_name_are_sampling() -> None:
 
 @pytest.mark.parametrize("text", ["steady", "gpt/x", "hf/", ""])
 def test_what_is_no_name_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="hf/<folder"):
+    with pytest.raises(UsageError, match="hf/<folder or hub id>.*recorded/<file"):
         RespondentName.parse(text)
 
 
@@ -68,7 +68,7 @@ def test_what_is_no_name_is_refused(text: str) -> None:
 @pytest.fixture(scope="module")
 def requests_() -> list[Request]:
     """Seventy requests of four tasks, original and parallel, in two runs."""
-    found = []
+    requests = []
     for name in ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"):
         benchmark = hqm.load(name)
         benchmark.prepare_images(benchmark.original)
@@ -77,7 +77,7 @@ def requests_() -> list[Request]:
             for run, item in enumerate(form.items[:9]):
                 text = benchmark.asked(item)
                 path = benchmark.images / str(item.image)
-                found.append(
+                requests.append(
                     Request(
                         text,
                         path,
@@ -87,7 +87,7 @@ def requests_() -> list[Request]:
                         run=run % 2,
                     )
                 )
-    return found
+    return requests
 
 
 def answers(requests: list[Request], batch: int, name: str = MODEL) -> dict[tuple[str, int, str], Response]:
@@ -103,11 +103,11 @@ def answers(requests: list[Request], batch: int, name: str = MODEL) -> dict[tupl
 
 
 def test_an_answer_does_not_depend_on_the_batch_or_the_order(requests_: list[Request]) -> None:
-    one = answers(requests_, 1)
-    assert answers(requests_, 7) == one
-    assert answers(list(reversed(requests_)), 32) == one
-    assert answers(requests_[20:40], 0) == {key: one[key] for key in answers(requests_[20:40], 0)}
-    assert len({response.text for response in one.values()}) > 10, "real answers differ"
+    singly = answers(requests_, 1)
+    assert answers(requests_, 7) == singly
+    assert answers(list(reversed(requests_)), 32) == singly
+    assert answers(requests_[20:40], 0) == {key: singly[key] for key in answers(requests_[20:40], 0)}
+    assert len({response.text for response in singly.values()}) > 10, "real answers differ"
 
 
 def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Request]) -> None:
@@ -372,8 +372,8 @@ def test_recorded_answers_are_read_as_exported(dogs: Path, tmp_path: Path, make_
         {"respondent": r, "form": "original", "run": n, "item": "q0", "answer": f"{r}{n}"} for r in "ab" for n in (0, 1)
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    found = read_recordings(path, forms)
-    assert {(r.respondent, r.run): r.answers["q0"].text for r in found} == {
+    recordings = read_recordings(path, forms)
+    assert {(r.respondent, r.run): r.answers["q0"].text for r in recordings} == {
         ("a", 0): "a0",
         ("a", 1): "a1",
         ("b", 0): "b0",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from hqm.administration.planning import Job
 from hqm.respondents.base import Respondent, RespondentName
+from hqm.respondents.kinds import kind_of
 from hqm.store.database import Store
 
-_ASSUMED_SECONDS = {"hf": 0.5, "embedded": 0.004, "openai": 0.2, "vllm": 0.05, "recorded": 0.00002}
-"""Seconds a request, where the store has not seen the respondent answer: a 7B model on one GPU without batching, a tiny
-embedded one on a CPU, a server with 16 requests in flight, a vLLM of one's own, a file."""
+_EMBEDDED_SECONDS = 0.004
+"""Seconds a request of a tiny model that HQM comes with, on a CPU; for the others their kind says what is assumed."""
+_OTHER_SECONDS = 0.5
 _IMAGE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
 _CHARACTERS_A_TOKEN = 4
@@ -107,18 +108,21 @@ def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None 
 
 
 def _own_prices(respondent: Respondent) -> tuple[float, float] | None:
+    """Money per million tokens read and written, as the respondent says it, or else its name."""
     if hasattr(respondent, "prices"):
         prices: tuple[float, float] | None = respondent.prices
         return prices
-    parsed = RespondentName.parse(respondent.name) if respondent.name.startswith("openai/") else None
-    if parsed is None or not parsed.option("price_in"):
+    name = RespondentName.parse(respondent.name) if respondent.live else None
+    if name is None or not name.option("price_in"):
         return None
-    return float(parsed.option("price_in")), float(parsed.option("price_out", parsed.option("price_in")))
+    return float(name.option("price_in")), float(name.option("price_out", name.option("price_in")))
 
 
 def _assumed(name: str) -> float:
-    kind = name.partition("/")[0]
-    return _ASSUMED_SECONDS["embedded" if kind == "hf" and ":" in name else kind]
+    kind = kind_of(name.partition("/")[0])
+    if kind is None:  # made in Python, and of no kind that names stand for
+        return _OTHER_SECONDS
+    return _EMBEDDED_SECONDS if kind.local and ":" in name else kind.seconds
 
 
 def _seconds(store: Store, jobs: Sequence[Job]) -> float | None:

@@ -126,7 +126,7 @@ def compare(
         from hqm.auditing.value import Audit
 
         audits, chosen = [Audit.load(Path(name)) for name in what], options.reading.metrics
-    found = compare_audits(
+    comparison = compare_audits(
         audits,
         metrics=chosen,
         length=length,
@@ -134,29 +134,29 @@ def compare(
         families=read_families(families) if families else None,
         command=command(),
     )
-    _write(found, to, options.output.siunitx)
+    _write(comparison, to, options.output.siunitx)
 
 
-def _write(found: Comparison, to: Path, siunitx: bool) -> None:
+def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
     reports = importlib.import_module("hqm.reports.compare")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
-        write_text(to, reports.render(found))
+        write_text(to, reports.render(comparison))
     elif suffix == ".json":
-        write_text(to, found.to_json())
+        write_text(to, comparison.to_json())
     else:
-        tables = reports.comparison_tables(found)
+        tables = reports.comparison_tables(comparison)
         write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
-    _show(found)
+    _show(comparison)
     print(f"comparison: {to}")
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
     from hqm.commands.show import _print, _table
 
     reports = importlib.import_module("hqm.reports.compare")
-    tables = {made.name: made for made in reports.comparison_tables(found)}
+    tables = {made.name: made for made in reports.comparison_tables(comparison)}
     made = tables.get("indicators")
     if made is not None:
         columns = [column.title for column in made.columns]
@@ -164,11 +164,13 @@ def _show(found: Comparison) -> None:
         for row in made.rows:
             table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
         _print(table)
-    beyond = [one for one in found.differences if one.adjusted < 0.05]
-    print(f"{len(beyond)} of {len(found.differences)} differences are more than chance (Holm, 5%)")
-    for one in beyond:
-        at = "" if one.length is None else f" at {one.length:,} items"
-        numbers = " and ".join(reports.number(value) for value in (one.found.one, one.found.other))
-        print(f"  {reports.indicator_name(one.indicator)}{at}: {one.one} and {one.other}, {numbers}")
-    for note in found.notes:
+    beyond = [difference for difference in comparison.differences if difference.adjusted < 0.05]
+    print(f"{len(beyond)} of {len(comparison.differences)} differences are more than chance (Holm, 5%)")
+    for difference in beyond:
+        at = "" if difference.length is None else f" at {difference.length:,} items"
+        numbers = " and ".join(reports.number(value) for value in (difference.found.one, difference.found.other))
+        print(
+            f"  {reports.indicator_name(difference.indicator)}{at}: {difference.one} and {difference.other}, {numbers}"
+        )
+    for note in comparison.notes:
         print(note)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from hqm.errors import UsageError
+from hqm.respondents.kinds import KINDS
 from hqm.types import ORIGINAL, PARALLEL
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Who:
             "--respondent",
             "-r",
             metavar="NAME",
-            help="hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@url] or recorded/<file>; repeat it.",
+            help=f"{', '.join(kind.form for kind in KINDS)}, or a kind that another package brings; repeat it.",
         ),
         _REPEATED,
     ] = ()

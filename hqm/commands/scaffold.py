@@ -135,8 +135,8 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     fields = list(reader.fieldnames or ())
     normal = {re.sub(r"[\s-]+", "_", str(field).strip().lower()): field for field in fields}
-    found = {ours: next((normal[name] for name in names if name in normal), None) for ours, names in COLUMNS.items()}
-    if found["prompt"] is None:
+    columns = {ours: next((normal[name] for name in names if name in normal), None) for ours, names in COLUMNS.items()}
+    if columns["prompt"] is None:
         raise DataError(
             f"no column has the questions (there are {', '.join(map(repr, fields)) or 'none'})",
             place=f"{path}:1",
@@ -146,7 +146,7 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
     for number, record in enumerate(reader, 1):
         if None in record or None in record.values():
             raise DataError(f"the row does not have {len(fields)} fields", place=f"{path}:{reader.line_num}")
-        values = {ours: record[theirs].strip() for ours, theirs in found.items() if theirs is not None}
+        values = {ours: record[theirs].strip() for ours, theirs in columns.items() if theirs is not None}
         if any(values.values()):
             rows.append({"id": f"q{number:04}", **{key: value for key, value in values.items() if value}})
     if not rows:
@@ -222,13 +222,13 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
 
 def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The types that the items name and HQM knows; the others are for `hqm check` to say."""
-    found = []
+    types = []
     for row in rows:
         try:
-            found.append(hallucination_type(row.get("type")))
+            types.append(hallucination_type(row.get("type")))
         except DataError:
             continue
-    return list(dict.fromkeys(kind for kind in found if kind))
+    return list(dict.fromkeys(kind for kind in types if kind))
 
 
 def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, respondents: Sequence[str]) -> str:

@@ -73,9 +73,9 @@ def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Sessi
     return Session(names, store, options)
 
 
-def write_report(found: Audit, page: Path) -> None:
+def write_report(audit: Audit, page: Path) -> None:
     """The report is made by the package `hqm.reports`, which the rest does not depend on."""
-    write_text(page, importlib.import_module("hqm.reports.html").render(found))
+    write_text(page, importlib.import_module("hqm.reports.html").render(audit))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -64,8 +64,8 @@ def _benchmarks() -> None:
 
     table = _table("", "name", "task", "version", "types", "licence", "what")
     for name in names():
-        found = card(name)
-        table.add_row(name, found.task, found.version, ", ".join(found.types), found.licence, found.summary)
+        about = card(name)
+        table.add_row(name, about.task, about.version, ", ".join(about.types), about.licence, about.summary)
     _print(table)
     for group, members in groups().items():
         print(f"{group} = {' + '.join(members)}")
@@ -73,6 +73,7 @@ def _benchmarks() -> None:
 
 def _respondents() -> None:
     from hqm.benchmark.registry import card, names
+    from hqm.respondents.kinds import all_kinds
 
     by_name: dict[str, list[str]] = {}
     for name in names():
@@ -83,7 +84,10 @@ def _respondents() -> None:
         table.add_row(respondent, ", ".join(benchmarks))
     _print(table)
     _families()
-    print("Others: hf/<folder or hub id>[@revision] · openai/<model>[@base url] · recorded/<file>")
+    table = _table("Kinds", "name", "what", "price", "runs in this process")
+    for kind in all_kinds():
+        table.add_row(kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
+    _print(table)
 
 
 def _families() -> None:
@@ -126,26 +130,26 @@ def _indicators() -> None:
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
     """`hqm check`."""
-    found = [one.to_dict(selection) for one in checked]
+    reports = [report.to_dict(selection) for report in checked]
     if as_json:
-        print_json(found)
+        print_json(reports)
         return
-    for one in found:
-        if one["readable"]:
+    for report in reports:
+        if report["readable"]:
             print(
-                f"{one['benchmark']}@{one['version']}: {one['items']} items, {one['images']} pictures, data {one['digest']}"
+                f"{report['benchmark']}@{report['version']}: {report['items']} items, {report['images']} pictures, data {report['digest']}"
             )
         else:
-            print(f"{one['benchmark']}: it cannot be read")
+            print(f"{report['benchmark']}: it cannot be read")
         for name in ("parts", "types", "targets"):
-            if one[name]:
-                print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in one[name].items()))
-        for finding in one["findings"]:
+            if report[name]:
+                print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in report[name].items()))
+        for finding in report["findings"]:
             place = f"{finding['place']}: " if finding["place"] else ""
             print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
             for example in finding["examples"]:
                 print(f"      {example}")
-        print(f"  {_tally([finding['severity'] for finding in one['findings']])}")
+        print(f"  {_tally([finding['severity'] for finding in report['findings']])}")
 
 
 def _tally(severities: Sequence[str]) -> str:
@@ -168,26 +172,26 @@ def made(new: Made) -> None:
     print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate {folder}/out/audit.json")
 
 
-def gate(found: Gate, github: bool, as_json: bool) -> None:
+def gate(result: Gate, github: bool, as_json: bool) -> None:
     """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes to."""
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
         return
-    for name in dict.fromkeys(test.benchmark for test in found.tests):
-        print(f"{name}, policy {found.policy}:")
-        for test in found.tests:
+    for name in dict.fromkeys(test.benchmark for test in result.tests):
+        print(f"{name}, policy {result.policy}:")
+        for test in result.tests:
             if test.benchmark == name:
                 print(f"  {test.outcome:12}  {test.what}: {test.sentence}")
-    why = dict.fromkeys((test.what, test.reason) for test in found.tests if test.outcome != "PASS" and test.reason)
+    why = dict.fromkeys((test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason)
     for what, reason in why:
         print(f"{what}: {reason}")
     counts = {
-        outcome: sum(test.outcome == outcome for test in found.tests) for outcome in ("PASS", "FAIL", "NOT MEASURED")
+        outcome: sum(test.outcome == outcome for test in result.tests) for outcome in ("PASS", "FAIL", "NOT MEASURED")
     }
     said = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
-    print(f"policy {found.policy}: {'passed' if found.passed else 'not passed'} ({said})")
+    print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({said})")
     if github:
-        for line in found.annotations():
+        for line in result.annotations():
             print(line)
 
 
@@ -227,39 +231,28 @@ def plan(
 
     missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
     totals = {
-        key: sum(getattr(one, key) for one in forecasts.values())
+        key: sum(getattr(forecast, key) for forecast in forecasts.values())
         for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
     }
-    costs = [one.cost for one in forecasts.values() if one.cost is not None]
+    costs = [forecast.cost for forecast in forecasts.values() if forecast.cost is not None]
     totals["cost"] = sum(costs) if costs else None
     if as_json:
-        rows = [{"respondent": who, "benchmark": what, **asdict(one)} for (who, what), one in forecasts.items()]
+        rows = [
+            {"respondent": who, "benchmark": what, **asdict(forecast)} for (who, what), forecast in forecasts.items()
+        ]
         print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
         return
-    columns = (
-        "respondent",
-        "benchmark",
-        "rows",
-        "distinct",
-        "stored",
-        "to ask",
-        "minutes",
-        "tokens in",
-        "tokens out",
-        "cost",
-    )
+    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(",")
     table = _table("", *columns, right=range(2, 10))
-    for (who, what), one in forecasts.items():
-        minutes = f"{one.seconds / 60:.1f}{'' if one.measured else '?'}"
-        cost = "" if one.cost is None else f"{one.cost:.2f}"
-        if one.cost is None and who.startswith("openai/"):
-            cost = "no price"
+    for (who, what), forecast in forecasts.items():
+        minutes = f"{forecast.seconds / 60:.1f}{'' if forecast.measured else '?'}"
+        cost = _price(who) if forecast.cost is None else f"{forecast.cost:.2f}"
         table.add_row(
             who,
             what,
-            *_whole(one.rows, one.distinct, one.stored, one.requests),
+            *_whole(forecast.rows, forecast.distinct, forecast.stored, forecast.requests),
             minutes,
-            *_whole(one.tokens_in, one.tokens_out),
+            *_whole(forecast.tokens_in, forecast.tokens_out),
             cost,
         )
     total_cost = "" if totals["cost"] is None else f"{totals['cost']:.2f}"
@@ -274,11 +267,18 @@ def plan(
         total_cost,
     )
     _print(table)
-    if not all(one.measured for one in forecasts.values()):
+    if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in judging.items():
         print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
     missing_images(images)
+
+
+def _price(name: str) -> str:
+    from hqm.respondents.kinds import kind_of
+
+    kind = kind_of(name.partition("/")[0])
+    return "no price" if kind is not None and kind.price == "per token" else ""
 
 
 def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
@@ -290,13 +290,13 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
             )
 
 
-def spent(found: Sequence[Spent]) -> None:
+def spent(totals: Sequence[Spent]) -> None:
     """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
-    for one in found:
-        cached = f" ({one.tokens_cached:,} of them from the server's cache)" if one.tokens_cached else ""
-        cost = "" if one.cost is None else f", cost {one.cost:.4f}"
-        tokens = f"{one.tokens_in:,} tokens read{cached}, {one.tokens_out:,} written"
-        print(f"{one.respondent}: {one.answers:,} answers so far, {tokens}{cost}")
+    for total in totals:
+        cached = f" ({total.tokens_cached:,} of them from the server's cache)" if total.tokens_cached else ""
+        cost = "" if total.cost is None else f", cost {total.cost:.4f}"
+        tokens = f"{total.tokens_in:,} tokens read{cached}, {total.tokens_out:,} written"
+        print(f"{total.respondent}: {total.answers:,} answers so far, {tokens}{cost}")
 
 
 def _whole(*numbers: int) -> list[str]:
@@ -333,29 +333,29 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
             print(f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})")
 
 
-def file_score(found: FileScore, as_json: bool) -> None:
+def file_score(score: FileScore, as_json: bool) -> None:
     """`hqm score`."""
     if as_json:
-        print_json(found.to_dict())
+        print_json(score.to_dict())
         return
-    part = f" {found.part}" if found.part else ""
-    reader = f", parser {found.parser}" if found.parser else f", mode {found.mode}" if found.mode else ""
-    states = ", ".join(f"{state} {n}" for state, n in found.states.items())
+    part = f" {score.part}" if score.part else ""
+    reader = f", parser {score.parser}" if score.parser else f", mode {score.mode}" if score.mode else ""
+    states = ", ".join(f"{state} {n}" for state, n in score.states.items())
     print(
-        f"{found.benchmark}{part}: {found.scoring} scoring{reader}, {found.n} items, {found.unscored} unscored ({states})"
+        f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items, {score.unscored} unscored ({states})"
     )
-    for name, value in found.metrics.items():
+    for name, value in score.metrics.items():
         print(f"  {name:24} {'undefined' if value is None else repr(value)}")
-    for name, value in found.criterion.items():
+    for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
-    print(found.signature)
+    print(score.signature)
 
 
-def table_audit(found: TableAudit) -> None:
+def table_audit(audit: TableAudit) -> None:
     """`hqm audit --table`."""
     tables = importlib.import_module("hqm.reports.tables")
     table = _table(
-        f"{found.table}: {len(found.respondents)} respondents",
+        f"{audit.table}: {len(audit.respondents)} respondents",
         "indicator",
         "of",
         "value",
@@ -363,32 +363,36 @@ def table_audit(found: TableAudit) -> None:
         "",
         right=(2, 3),
     )
-    for one in found.estimates:
-        notes = ", ".join(one.flags) if one.status == "ok" else f"{one.status.replace('_', ' ')}: {one.reason}"
+    for estimate in audit.estimates:
+        notes = (
+            ", ".join(estimate.flags)
+            if estimate.status == "ok"
+            else f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
+        )
         table.add_row(
-            one.indicator,
-            one.metric,
-            tables.number(one.value),
-            tables.interval(one.interval("model_population")),
+            estimate.indicator,
+            estimate.metric,
+            tables.number(estimate.value),
+            tables.interval(estimate.interval("model_population")),
             notes,
         )
     _print(table)
-    for flag in found.flags:
+    for flag in audit.flags:
         print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
-    for violation in found.violations:
+    for violation in audit.violations:
         print(
             f"{violation['kind']}: {violation['row']}, {violation['column']} = {violation['printed']}: {violation['reason']}"
         )
-    if not found.violations:
+    if not audit.violations:
         print("The table is consistent with itself, as far as it can be checked.")
 
 
-def audit(found: Audit) -> None:
+def audit(result: Audit) -> None:
     """The table of indicators at the end of `hqm audit`."""
     tables = importlib.import_module("hqm.reports.tables")
-    for one in found.audits:
-        print(f"\n{one.title}: {one.items} items, {len(one.respondents)} respondents")
-        rows = tables.indicators_brief(one)
+    for audited in result.audits:
+        print(f"\n{audited.title}: {audited.items} items, {len(audited.respondents)} respondents")
+        rows = tables.indicators_brief(audited)
         table = _table("", *rows.columns, right=rows.right)
         for row in rows.rows:
             table.add_row(*(cell.text for cell in row))

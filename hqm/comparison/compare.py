@@ -60,7 +60,7 @@ def compare_audits(
     DesignError
         There are fewer than two measures, or they share fewer than three respondents.
     """
-    every = [one for audit in audits for one in (audit.audits if isinstance(audit, Audit) else (audit,))]
+    every = [audited for audit in audits for audited in (audit.audits if isinstance(audit, Audit) else (audit,))]
     measures = measures_of(every, metrics)
     if len(measures) < 2:
         raise DesignError(
@@ -74,66 +74,66 @@ def compare_audits(
             f"the measures share {len(names)} respondents ({there})",
             remedy="Compare measures of the same respondents, three or more, under the same names.",
         )
-    given = {name: family for one in every for name, family in one.families.items()} | dict(families or {})
-    kin = families_of(names, given)
+    given = {name: family for audited in every for name, family in audited.families.items()} | dict(families or {})
+    family_names = families_of(names, given)
     common = length or min(m.items for m in measures)
-    effective = _effective(measures, names, kin)
+    effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
     return Comparison(
         measures=measures,
         respondents=tuple(names),
-        families=dict(zip(names, kin, strict=True)),
+        families=dict(zip(names, family_names, strict=True)),
         n_effective=effective,
         length=common,
-        indicators=side_by_side(measures, names, kin, seed),
-        differences=tuple(tested(measures, names, kin, effective, common, seed)),
+        indicators=side_by_side(measures, names, family_names, seed),
+        differences=tuple(tested(measures, names, family_names, effective, common, seed)),
         agreements=tuple(agreements(measures, names, effective, seed)),
         closer=tuple(closer(measures, names)),
         types=table,
         distinct=ratios,
         separations=tuple(separations(measures, names)),
-        growth=tuple(found for m in measures if (found := growth_of(m, more)) is not None),
+        growth=tuple(growth for m in measures if (growth := growth_of(m, more)) is not None),
         command=command,
-        protocol=tuple(dict.fromkeys(_protocol(one) for one in every)),
+        protocol=tuple(dict.fromkeys(_protocol(audited) for audited in every)),
         notes=tuple(_notes(measures, names)),
     )
 
 
-def _effective(measures: Sequence[Measure], names: Sequence[str], kin: Sequence[str]) -> float | None:
-    """The smallest effective number of respondents over measures; None where nobody is related."""
-    if len(set(kin)) == len(names):
+def _effective(measures: Sequence[Measure], names: Sequence[str], family_names: Sequence[str]) -> float | None:
+    """The smallest effective number of respondents over measures; None where every respondent is a family of its own."""
+    if len(set(family_names)) == len(names):
         return None
-    found = [family_dependence(column(m, names), kin).n_eff for m in measures]
-    known = [n for n in found if math.isfinite(n)]
+    effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
+    known = [n for n in effective if math.isfinite(n)]
     return min(known) if known else None
 
 
 def _notes(measures: Sequence[Measure], names: Sequence[str]) -> list[str]:
-    found = []
+    notes = []
     absent = {m.label: len(set(m.scores) - set(names)) for m in measures}
     if any(absent.values()):
-        told = ", ".join(f"{label} {n}" for label, n in absent.items() if n)
-        found.append(f"Respondents that not every measure scored are left out: {told}.")
+        counts = ", ".join(f"{label} {n}" for label, n in absent.items() if n)
+        notes.append(f"Respondents that not every measure scored are left out: {counts}.")
     if np.ptp([m.items for m in measures]) > 0.5 * min(m.items for m in measures):
-        found.append(
+        notes.append(
             "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a common length."
         )
     if any(a.answers == b.answers for i, a in enumerate(measures) for b in measures[:i]):
-        found.append(
+        notes.append(
             "Measures scored from the same answers share their noise: they agree more than separate tests would."
         )
-    return found
+    return notes
 
 
-def _protocol(one: BenchmarkAudit) -> str:
+def _protocol(audit: BenchmarkAudit) -> str:
     """What was administered and how it was scored, in one sentence."""
-    cells = [Cell.parse(name) for name in one.cells]
+    cells = [Cell.parse(name) for name in audit.cells]
     runs = len({cell.run for cell in cells})
     forms = ", ".join(dict.fromkeys(cell.form for cell in cells))
-    reader = f", parser {one.parser}" if one.parser else ""
-    judge = Cell.parse(one.reference).judge
+    reader = f", parser {audit.parser}" if audit.parser else ""
+    judge = Cell.parse(audit.reference).judge
     judged = "" if judge == "rule" else f", judged by {judge}"
     return (
-        f"{one.title} {one.version}: {one.items:,} items, {len(one.respondents)} respondents, runs {runs}, forms {forms}; "
-        f"{', '.join(one.metrics)}; {one.scoring} scoring{reader}{judged}"
+        f"{audit.title} {audit.version}: {audit.items:,} items, {len(audit.respondents)} respondents, runs {runs}, forms {forms}; "
+        f"{', '.join(audit.metrics)}; {audit.scoring} scoring{reader}{judged}"
     )

@@ -75,42 +75,44 @@ def measures_of(audits: Sequence[BenchmarkAudit], metrics: Iterable[str] = ()) -
         The metrics to take; all audited ones unless given.
     """
     wanted = set(metrics)
-    found = [_measure(one, metric) for one in audits for metric in one.metrics if not wanted or metric in wanted]
-    return _named(found)
+    measures = [
+        _measure(audit, metric) for audit in audits for metric in audit.metrics if not wanted or metric in wanted
+    ]
+    return _named(measures)
 
 
-def _measure(one: BenchmarkAudit, metric: str) -> Measure:
-    estimates = tuple(e for e in one.estimates if e.metric == metric)
+def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
+    estimates = tuple(e for e in audit.estimates if e.metric == metric)
     pairs = {}
-    for found in estimates:
-        family, _, statistic = found.indicator.partition(".")
-        if statistic == "pearson" and family not in pairs and " & " not in found.other:
-            pairs[family] = _known((row.name, _other(row, found.other, metric)) for row in one.respondents)
+    for estimate in estimates:
+        family, _, statistic = estimate.indicator.partition(".")
+        if statistic == "pearson" and family not in pairs and " & " not in estimate.other:
+            pairs[family] = _known((row.name, _other(row, estimate.other, metric)) for row in audit.respondents)
     retest = next((e for e in estimates if e.indicator == "test_retest.rho_g"), None)
     errors = retest.detail.get("by_respondent", {}) if retest is not None else {}
-    leading = metric == next(iter(one.metrics))
-    types = list(dict.fromkeys(kind for row in one.respondents for kind in row.by_type)) if leading else []
-    reference = Cell.parse(one.reference)
+    leading = metric == next(iter(audit.metrics))
+    types = list(dict.fromkeys(kind for row in audit.respondents for kind in row.by_type)) if leading else []
+    reference = Cell.parse(audit.reference)
     return Measure(
-        label=one.title,
-        benchmark=one.benchmark,
-        title=one.title,
+        label=audit.title,
+        benchmark=audit.benchmark,
+        title=audit.title,
         metric=metric,
-        better=one.metrics[metric]["better"],
-        items=next((e.n_items for e in estimates if e.n_items), one.items),
-        answers=f"{one.benchmark} {one.version} {reference.form} {reference.run} {reference.sight}",
-        scores=_known((row.name, row.scores.get(metric)) for row in one.respondents),
-        intervals={row.name: ends for row in one.respondents if (ends := _ends(row, metric)) is not None},
+        better=audit.metrics[metric]["better"],
+        items=next((e.n_items for e in estimates if e.n_items), audit.items),
+        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}",
+        scores=_known((row.name, row.scores.get(metric)) for row in audit.respondents),
+        intervals={row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None},
         pairs=pairs,
         noise={name: error**2 for name, error in _known(errors.items()).items()},
-        by_type={kind: _known((row.name, row.by_type.get(kind)) for row in one.respondents) for kind in types},
+        by_type={kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents) for kind in types},
         estimates=estimates,
         words={
             "metric": metric,
-            "scoring": f"{one.scoring} scoring",
-            "parser": f"parser {one.parser}" if one.parser else "",
+            "scoring": f"{audit.scoring} scoring",
+            "parser": f"parser {audit.parser}" if audit.parser else "",
             "judge": reference.judge,
-            "version": one.version,
+            "version": audit.version,
         },
     )
 
@@ -128,22 +130,22 @@ def _ends(row: RespondentScores, metric: str) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _named(found: Sequence[Measure]) -> tuple[Measure, ...]:
+def _named(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """Labels of what tells the measures apart: title, metric, then scoring, parser, judge and version."""
-    titles, metrics = {one.title for one in found}, {one.metric for one in found}
+    titles, metrics = {measure.title for measure in measures}, {measure.metric for measure in measures}
     named: list[Measure] = []
-    for one in found:
-        kin = [other for other in found if other.benchmark == one.benchmark]
+    for measure in measures:
+        siblings = [other for other in measures if other.benchmark == measure.benchmark]
         parts = [
-            one.words[word]
+            measure.words[word]
             for word in ("scoring", "parser", "judge", "version")
-            if one.words[word] and len({other.words[word] for other in kin}) > 1
+            if measure.words[word] and len({other.words[word] for other in siblings}) > 1
         ]
-        head = [*([one.title] if len(titles) > 1 else []), *([one.metric] if len(metrics) > 1 else [])]
+        head = [*([measure.title] if len(titles) > 1 else []), *([measure.metric] if len(metrics) > 1 else [])]
         label = " ".join(head)
         if parts:
             label = f"{label} ({', '.join(parts)})" if head else ", ".join(parts)
-        label = label or f"{one.title} {one.metric}"
+        label = label or f"{measure.title} {measure.metric}"
         same = sum(other.label.rpartition(" #")[0] == label or other.label == label for other in named)
-        named.append(replace(one, label=f"{label} #{same + 1}" if same else label))
+        named.append(replace(measure, label=f"{label} #{same + 1}" if same else label))
     return tuple(named)

@@ -34,27 +34,27 @@ _ABSURD = 3.0
 
 def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
     """(respondents,): a measure's scores, turned so that higher is better; NaN for who has none."""
-    found = measure.scores if scores is None else scores
-    return measure.sign * np.array([found.get(name, math.nan) for name in names], dtype=np.float64)
+    chosen = measure.scores if scores is None else scores
+    return measure.sign * np.array([chosen.get(name, math.nan) for name in names], dtype=np.float64)
 
 
 def agreements(
     measures: Sequence[Measure], names: Sequence[str], n_effective: float | None, seed: int
 ) -> list[Agreement]:
     """Every pair of measures: correlations, overlap of the best, and how much the choice of respondents matters."""
-    found = []
-    for one, other in combinations(measures, 2):
-        x, y = column(one, names), column(other, names)
-        rng = stream(seed, f"compare agreement {one.key} {other.key}")
+    pairs = []
+    for first, second in combinations(measures, 2):
+        x, y = column(first, names), column(second, names)
+        rng = stream(seed, f"compare agreement {first.key} {second.key}")
         r = pearson(x, y, n_effective=n_effective)
-        same = one.answers == other.answers
-        reliabilities = [_reliability(m) for m in (one, other)]
+        same = first.answers == second.answers
+        reliabilities = [_reliability(m) for m in (first, second)]
         product = math.prod(reliabilities)
         corrected = r.value / math.sqrt(product) if product > 0 and not same else math.nan
-        found.append(
+        pairs.append(
             Agreement(
-                one.label,
-                other.label,
+                first.label,
+                second.label,
                 r,
                 spearman(x, y, n_effective=n_effective),
                 kendall_tau_b(x, y, n_effective=n_effective),
@@ -64,35 +64,37 @@ def agreements(
                 r.n,
             )
         )
-    return found
+    return pairs
 
 
 def _reliability(measure: Measure) -> float:
-    found = measure.estimate("test_retest.rho_g") or measure.estimate("test_retest.pearson")
-    return found.value if found is not None and found.value is not None and found.status == "ok" else math.nan
+    estimate = measure.estimate("test_retest.rho_g") or measure.estimate("test_retest.pearson")
+    return (
+        estimate.value if estimate is not None and estimate.value is not None and estimate.status == "ok" else math.nan
+    )
 
 
 def closer(measures: Sequence[Measure], names: Sequence[str]) -> list[Closer]:
     """Williams' tests: which of two measures goes more with a third, or with the same people's judgement of the answers."""
-    found = []
+    tests = []
     for i, judge in enumerate(measures):
         # measures of the judge's own answers share its noise, and would seem closer for that alone
         others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
-        for one, other in combinations(others, 2):
-            found.append(_closer(judge.label, column(judge, names), one, other, names))
-    for one, other in combinations(measures, 2):
-        people = one.pairs.get("criterion")
-        if people is not None and people == other.pairs.get("criterion"):
-            truth = np.array([people.get(name, math.nan) for name in names])
-            found.append(_closer("criterion", truth, one, other, names))
-    return found
+        for first, second in combinations(others, 2):
+            tests.append(_closer(judge.label, column(judge, names), first, second, names))
+    for first, second in combinations(measures, 2):
+        labels = first.pairs.get("criterion")
+        if labels is not None and labels == second.pairs.get("criterion"):
+            truth = np.array([labels.get(name, math.nan) for name in names])
+            tests.append(_closer("criterion", truth, first, second, names))
+    return tests
 
 
-def _closer(label: str, truth: Floats, one: Measure, other: Measure, names: Sequence[str]) -> Closer:
-    columns = np.stack([truth, column(one, names), column(other, names)])
+def _closer(label: str, truth: Floats, left: Measure, right: Measure, names: Sequence[str]) -> Closer:
+    columns = np.stack([truth, column(left, names), column(right, names)])
     t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
     first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
-    return Closer(label, one.label, other.label, williams_test(first, second, third, len(t)))
+    return Closer(label, left.label, right.label, williams_test(first, second, third, len(t)))
 
 
 def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitrait | None, dict[str, Coefficient]]:
@@ -112,33 +114,33 @@ def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitr
     return table, ratios
 
 
-def _ratio(scores: Floats, groups: Sequence[str], one: str, other: str) -> Coefficient:
-    found = htmt(scores, groups, one, other)
-    if found.status == "ok" and abs(found.value) > _ABSURD:
+def _ratio(scores: Floats, groups: Sequence[str], first: str, second: str) -> Coefficient:
+    ratio = htmt(scores, groups, first, second)
+    if ratio.status == "ok" and abs(ratio.value) > _ABSURD:
         reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
-        return Coefficient.absent("degenerate", reason, found.n)
-    return found
+        return Coefficient.absent("degenerate", reason, ratio.n)
+    return ratio
 
 
 def separations(measures: Sequence[Measure], names: Sequence[str]) -> list[Separation]:
     """Every pair of measures: which pairs of respondents each tells apart, and where they contradict each other."""
     apart = {m.label: _apart(m, names) for m in measures}
-    found = []
-    for one, other in combinations(measures, 2):
-        first, second = apart[one.label], apart[other.label]
+    pairs = []
+    for left, right in combinations(measures, 2):
+        first, second = apart[left.label], apart[right.label]
         if first is not None and second is not None:
-            found.append(_separation(one.label, other.label, names, first, second))
-    return found
+            pairs.append(_separation(left.label, right.label, names, first, second))
+    return pairs
 
 
 def _apart(measure: Measure, names: Sequence[str]) -> npt.NDArray[np.int64] | None:
     """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where worse, else 0."""
     if any(name not in measure.intervals or name not in measure.scores for name in names):
         return None
-    found = differences_of(measure, names)
-    if found.status != "ok":
+    differences = differences_of(measure, names)
+    if differences.status != "ok":
         return None
-    return np.asarray(np.sign(measure.sign * np.array(found.difference)) * found.distinct(), dtype=np.int64)
+    return np.asarray(np.sign(measure.sign * np.array(differences.difference)) * differences.distinct(), dtype=np.int64)
 
 
 def differences_of(measure: Measure, names: Sequence[str]) -> PairwiseDifferences:
@@ -148,7 +150,11 @@ def differences_of(measure: Measure, names: Sequence[str]) -> PairwiseDifference
 
 
 def _separation(
-    one: str, other: str, names: Sequence[str], first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
+    first_label: str,
+    second_label: str,
+    names: Sequence[str],
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
 ) -> Separation:
     def ordered(cells: Iterable[tuple[int, int]], by: npt.NDArray[np.int64]) -> tuple[tuple[str, str], ...]:
         return tuple((names[a], names[b]) if by[a, b] > 0 else (names[b], names[a]) for a, b in cells)
@@ -159,8 +165,8 @@ def _separation(
     right = [(a, b) for a, b in pairs if second[a, b] and not first[a, b]]
     against = [(a, b) for a, b in both if first[a, b] != second[a, b]]
     return Separation(
-        one,
-        other,
+        first_label,
+        second_label,
         len(pairs),
         len(both),
         ordered(against, first),

@@ -64,14 +64,14 @@ def side_by_side(
     measures: Sequence[Measure], names: Sequence[str], families: Sequence[str], seed: int
 ) -> dict[str, dict[str, Coefficient]]:
     """Indicator -> measure -> coefficient over the shared respondents, with its bootstrap interval."""
-    found: dict[str, dict[str, Coefficient]] = {}
+    coefficients: dict[str, dict[str, Coefficient]] = {}
     for indicator, (_, statistic) in COMPARED.items():
         for measure in measures:
             data = administrations(measure, indicator, names)
             if data is not None:
                 rng = stream(seed, f"compare {indicator} {measure.key}")
-                found.setdefault(indicator, {})[measure.label] = _single(data, statistic, families, rng)
-    return found
+                coefficients.setdefault(indicator, {})[measure.label] = _single(data, statistic, families, rng)
+    return coefficients
 
 
 def _single(
@@ -88,9 +88,12 @@ def _single(
     value = float(weighted_reliability(np.ones((1, n)), x, statistic, v)[0])
     if not math.isfinite(value):
         return Coefficient.absent("degenerate", "all respondents have the same score in an administration", n)
-    kin = [f for f, k in zip(families, known.tolist(), strict=True) if k]
+    family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
     bounds, se = respondent_bootstrap(
-        lambda w: weighted_reliability(w, x, statistic, v), n, rng, families=kin if len(set(kin)) < n else None
+        lambda w: weighted_reliability(w, x, statistic, v),
+        n,
+        rng,
+        families=family_names if len(set(family_names)) < n else None,
     )
     if bounds is None:
         return Coefficient(value, n=n, method="too few respondents or families for an interval")
@@ -106,52 +109,56 @@ def tested(
     seed: int,
 ) -> list[Difference]:
     """Every pair of measures under every indicator, at their own lengths and at a common one; Holm over pairs."""
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for indicator in COMPARED:
         family = COMPARED[indicator][0]
         lengths: list[int | None] = [None]
         if family in BY_LENGTH and len({m.items for m in measures}) > 1:
             lengths.append(length)
         for common in lengths:
-            found += _corrected(
-                _difference(indicator, one, other, names, families, n_effective, common, seed)
-                for one, other in combinations(measures, 2)
+            differences += _corrected(
+                _difference(indicator, left, right, names, families, n_effective, common, seed)
+                for left, right in combinations(measures, 2)
             )
-    return found
+    return differences
 
 
 def _difference(
     indicator: str,
-    one: Measure,
-    other: Measure,
+    left: Measure,
+    right: Measure,
     names: Sequence[str],
     families: Sequence[str],
     n_effective: float | None,
     length: int | None,
     seed: int,
 ) -> Difference | None:
-    first, second = (administrations(m, indicator, names) for m in (one, other))
+    first, second = (administrations(m, indicator, names) for m in (left, right))
     if first is None or second is None:
         return None
     noise = None if first[1] is None or second[1] is None else (first[1], second[1])
-    found: ReliabilityDifference = reliability_difference(
+    difference: ReliabilityDifference = reliability_difference(
         first[0],
         second[0],
-        stream(seed, f"compare {indicator} {length} {one.key} {other.key}"),
+        stream(seed, f"compare {indicator} {length} {left.key} {right.key}"),
         statistic=COMPARED[indicator][1],
         noise=noise,
-        factors=(1.0, 1.0) if length is None else (length / one.items, length / other.items),
+        factors=(1.0, 1.0) if length is None else (length / left.items, length / right.items),
         families=families,
         n_effective=n_effective,
     )
-    return Difference(indicator, one.label, other.label, length, found)
+    return Difference(indicator, left.label, right.label, length, difference)
 
 
-def _corrected(found: Iterable[Difference | None]) -> list[Difference]:
-    kept = [one for one in found if one is not None]
-    known = [one for one in kept if math.isfinite(one.found.p)]
-    adjusted = dict(zip(map(id, known), holm([one.found.p for one in known]).tolist(), strict=True)) if known else {}
-    return [replace(one, adjusted=adjusted.get(id(one), math.nan)) for one in kept]
+def _corrected(differences: Iterable[Difference | None]) -> list[Difference]:
+    kept = [difference for difference in differences if difference is not None]
+    known = [difference for difference in kept if math.isfinite(difference.found.p)]
+    adjusted = (
+        dict(zip(map(id, known), holm([difference.found.p for difference in known]).tolist(), strict=True))
+        if known
+        else {}
+    )
+    return [replace(difference, adjusted=adjusted.get(id(difference), math.nan)) for difference in kept]
 
 
 def growth_of(measure: Measure, more: int) -> Growth | None:
@@ -160,14 +167,14 @@ def growth_of(measure: Measure, more: int) -> Growth | None:
     Both are Spearman and Brown's formula: added items as good as those there are, and seeds whose noise averages out.
     """
     for indicator in ("test_retest.rho_g", "test_retest.pearson"):
-        found = measure.estimate(indicator)
-        if found is not None and found.value is not None and found.status == "ok":
+        estimate = measure.estimate(indicator)
+        if estimate is not None and estimate.value is not None and estimate.status == "ok":
             break
     else:
         return None
-    over = found.interval("model_population")
+    over = estimate.interval("model_population")
     low, high = (over.low, over.high) if over else (math.nan, math.nan)
-    now = Coefficient(found.value, low, high, found.n_respondents, method=over.method if over else "")
+    now = Coefficient(estimate.value, low, high, estimate.n_respondents, method=over.method if over else "")
     n = max(measure.items, 1)
     grown = tuple((n + k * more, standardized_reliability(now, n, n + k * more)) for k in (1, 2, 5))
     seeds = tuple(

@@ -133,7 +133,7 @@ class Comparison:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(member) for member in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

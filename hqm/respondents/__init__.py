@@ -1,8 +1,12 @@
-"""Whatever answers: local models, servers, recorded files."""
+"""Whatever answers: local models, servers, recorded files, and what other packages bring."""
 
 from __future__ import annotations
 
+import inspect
+
+from hqm.errors import UsageError
 from hqm.respondents.base import Respondent, RespondentName
+from hqm.respondents.kinds import kind_of, unknown
 
 
 def make_respondent(
@@ -10,17 +14,32 @@ def make_respondent(
 ) -> Respondent:
     """The live respondent that a name stands for; nothing is loaded before it is asked.
 
-    `vllm` is the program or the environment that serves `vllm/<model>`.
+    Parameters
+    ----------
+    text
+        A name of one of the kinds in `hqm.respondents.kinds`.
+    device, dtype, batch, vllm
+        Settings of this machine; a kind of respondent gets those that its class takes. `vllm` is the program, or the
+        environment it is installed in, that serves `vllm/<model>`.
+
+    Raises
+    ------
+    UsageError
+        There is no such kind, or it is not asked (`recorded/`).
+    RespondentError
+        What its kind needs is not installed.
     """
     name = RespondentName.parse(text)
-    if name.kind == "hf":
-        from hqm.respondents.transformers import TransformersRespondent
-
-        return TransformersRespondent(name, device=device, dtype=dtype, batch=batch)
-    if name.kind == "vllm":
-        from hqm.respondents.vllm import VllmRespondent
-
-        return VllmRespondent(name, program=vllm, device=device, dtype=dtype)
-    from hqm.respondents.openai import OpenAIRespondent
-
-    return OpenAIRespondent(name)
+    kind = kind_of(name.kind)
+    if kind is None:
+        raise unknown(text)
+    if not kind.live:
+        raise UsageError(
+            f"{text!r} is recorded, and cannot be asked",
+            remedy="Recorded answers are read by `hqm run` and `hqm audit`, with --respondent or --recorded.",
+        )
+    made = kind.load()
+    settings = {"device": device, "dtype": dtype, "batch": batch, "vllm": vllm}
+    taken = inspect.signature(made).parameters
+    respondent: Respondent = made(name, **{key: value for key, value in settings.items() if key in taken})
+    return respondent

@@ -1,12 +1,6 @@
 """What a respondent is: a name, an identity, and a way to answer requests.
 
-    hf/<folder or hub id>[@revision]         a vision-language model run here by transformers
-    hf/<benchmark>:<name>                    a respondent embedded in a benchmark (`hf/shapes:steady`)
-    vllm/<folder or hub id>[@revision]       a model that vLLM serves on this machine, started and stopped with the run
-    openai/<model>[@<base url>]              a server with the OpenAI chat interface
-    recorded/<file or folder>                answers recorded earlier
-
-Settings may follow as in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
+A name is a kind (`hqm.respondents.kinds`), a slash and what that kind asks. Settings may follow as in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
 """
 
 from __future__ import annotations
@@ -18,9 +12,8 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode
 
 from hqm.errors import UsageError
+from hqm.respondents.kinds import kind_of, unknown
 from hqm.types import Response
-
-KINDS = ("hf", "vllm", "openai", "recorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +101,23 @@ class RespondentName:
 
     @classmethod
     def parse(cls, text: str) -> RespondentName:
-        """Read a name."""
-        kind, slash, rest = text.partition("/")
-        if not slash or kind not in KINDS or not rest:
-            raise UsageError(
-                f"{text!r} names no respondent",
-                remedy="Write hf/<folder or hub id>[@revision], vllm/<the same>, openai/<model>[@<base url>] or recorded/<file>.",
-            )
+        """Read a name.
+
+        Raises
+        ------
+        UsageError
+            There is no such kind of respondent; the error lists the kinds.
+        """
+        name, slash, rest = text.partition("/")
+        kind = kind_of(name) if slash and rest else None
+        if kind is None:
+            raise unknown(text)
         rest, _, query = rest.partition("?")
         settings = tuple(parse_qsl(query, keep_blank_values=True))
-        if kind == "recorded":
-            return cls(kind, rest, "", settings)
-        # a base url comes behind the last @ that is followed by one; a revision has no slash
-        target, at_sign, at = rest.rpartition("@")
-        if (
-            at_sign and ((kind == "openai" and "://" not in at) or (kind in ("hf", "vllm") and "/" in at))
-        ) or not at_sign:
-            target, at = rest, ""
-        return cls(kind, target, at, settings)
+        # what stands behind the last @ belongs to the target unless it is what this kind knows there
+        target, sign, at = rest.rpartition("@")
+        known = ("revision" in kind.behind and "/" not in at) or ("address" in kind.behind and "://" in at)
+        return cls(name, target, at, settings) if sign and known else cls(name, rest, "", settings)
 
     def __str__(self) -> str:
         at = f"@{self.at}" if self.at else ""
@@ -157,9 +149,9 @@ class RespondentName:
         """
         text = self.option(key, str(default))
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = -1.0
-        if not 0 <= found < float("inf"):
+            value = -1.0
+        if not 0 <= value < float("inf"):
             raise UsageError(f"{key}={text!r} is no number from 0 up", place=str(self))
-        return found
+        return value

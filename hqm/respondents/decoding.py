@@ -235,17 +235,17 @@ class Engine:
         for rows in by_shape.values():
             prefill = Prefill.of(self.model, [split[row][0] for row in rows])
             for places in prefill.together([len(split[row][1]) for row in rows], max_tokens):
-                mine = [rows[place] for place in places]
-                part = chooser.part(mine)
-                pictures = [prefill.owner[id(split[row][0])] for row in mine]
-                tails = [split[row][1] for row in mine]
+                members = [rows[place] for place in places]
+                part = chooser.part(members)
+                pictures = [prefill.owner[id(split[row][0])] for row in members]
+                tails = [split[row][1] for row in members]
                 decode = decode_packed if self.packs and prefill.may_pack(tails, max_tokens) else decode_rows
-                found = decode(Questions(self.model, prefill, pictures, tails, self.ends), part, max_tokens)
-                for row, answer in zip(mine, found, strict=True):
+                drawn = decode(Questions(self.model, prefill, pictures, tails, self.ends), part, max_tokens)
+                for row, answer in zip(members, drawn, strict=True):
                     answers[row] = answer
-                for row, chances in zip(mine, part.first, strict=False):
+                for row, chances in zip(members, part.first, strict=False):
                     first[row] = chances
-                chooser.watched |= {mine[place]: chances for place, chances in part.watched.items()}
+                chooser.watched |= {members[place]: chances for place, chances in part.watched.items()}
         chooser.first = first if any(first) else []
         return self._drawn(answers, chooser)
 
@@ -266,5 +266,5 @@ def _joined(outputs: Sequence[Any]) -> Any:
     if isinstance(first, torch.Tensor):
         return torch.cat(list(outputs))
     if hasattr(first, "keys"):
-        return type(first)(**{key: _joined([one[key] for one in outputs]) for key in first})
+        return type(first)(**{key: _joined([output[key] for output in outputs]) for key in first})
     return type(first)(_joined(part) for part in zip(*outputs, strict=True))

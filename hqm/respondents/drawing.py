@@ -91,10 +91,10 @@ class Chooser:
         # one look-up for all rows: the tokens of all words, then each row's own
         wanted = sorted({token for row in self.words for tokens in row.values() for token in tokens})
         place = {token: i for i, token in enumerate(wanted)}
-        found = chances[:, wanted].tolist()
+        probabilities = chances[:, wanted].tolist()
         self.first = [
             {word: sum(values[place[token]] for token in tokens) for word, tokens in row.items() if tokens}
-            for row, values in zip(self.words, found, strict=True)
+            for row, values in zip(self.words, probabilities, strict=True)
         ]
 
 

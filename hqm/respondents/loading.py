@@ -50,6 +50,22 @@ def suited_dtype(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
 
 
+def gpu_count() -> int:
+    """How many GPUs of the kind `cuda` this machine has."""
+    import torch
+
+    return int(torch.cuda.device_count())
+
+
+def use_threads(count: int) -> None:
+    """Let a model in this process compute with so many threads; without torch, none is run here."""
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(count)
+
+
 def suited_attention(device: str) -> str:
     """Torch's fused attention where its masks are sound, the written-out one on mps."""
     return "eager" if device.startswith("mps") else "sdpa"

@@ -313,8 +313,8 @@ def _logprobs(choice: Any) -> dict[str, Any]:
         if not tokens:
             return {}
         first = {str(top.token): round(float(top.logprob), 6) for top in tokens[0].top_logprobs or ()}
-        found: dict[str, Any] = {"logprob": round(sum(float(token.logprob) for token in tokens), 6)}
-        json.dumps(found, allow_nan=False)
-        return {**found, "first_token": first} if first else found
+        detail: dict[str, Any] = {"logprob": round(sum(float(token.logprob) for token in tokens), 6)}
+        json.dumps(detail, allow_nan=False)
+        return {**detail, "first_token": first} if first else detail
     except (AttributeError, TypeError, ValueError):
         return {}

@@ -38,16 +38,16 @@ class Prefill:
         """Run every distinct picture's prefix through the model once."""
         import torch
 
-        ordered = list({id(one): one for one in seen}.values())
-        ids = torch.tensor([one.prefix for one in ordered], device=model.device)
-        kinds = {key: torch.cat([one.kinds[key] for one in ordered]) for key in ordered[0].kinds}
-        tensors = {key: torch.cat([one.tensors[key] for one in ordered]) for key in ordered[0].tensors}
+        ordered = list({id(picture): picture for picture in seen}.values())
+        ids = torch.tensor([picture.prefix for picture in ordered], device=model.device)
+        kinds = {key: torch.cat([picture.kinds[key] for picture in ordered]) for key in ordered[0].kinds}
+        tensors = {key: torch.cat([picture.tensors[key] for picture in ordered]) for key in ordered[0].tensors}
         out = model(
             input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=True, logits_to_keep=1, **kinds, **tensors
         )
         # Qwen's positions run on from the picture's last one, not from its last token
         shift = getattr(model.base_model, "rope_deltas", None)
-        owner = {id(one): place for place, one in enumerate(ordered)}
+        owner = {id(picture): place for place, picture in enumerate(ordered)}
         return cls(out.past_key_values, len(ordered[0].prefix), owner, shift)
 
     def repeated(self, pictures: Sequence[int]) -> Any:
@@ -165,14 +165,14 @@ def decode_packed(asked: Questions, chooser: Chooser, max_tokens: int) -> list[l
         if not alive or step + 1 == max_tokens:
             break
         # the rows that go on, picture by picture; those of pictures that are done are let go
-        going = [[row for row in mine if drawn.get(row, -1) not in asked.ends and row in drawn] for mine in rows]
-        kept = [b for b, mine in enumerate(going) if mine]
+        going = [[row for row in members if drawn.get(row, -1) not in asked.ends and row in drawn] for members in rows]
+        kept = [b for b, members in enumerate(going) if members]
         if step == 0:
             source = [[place[row][1] for row in going[b]] for b in kept]
         else:
             source = [[rows[b].index(row) for row in going[b]] for b in kept]
         most = max(len(going[b]) for b in kept)
-        pick = torch.tensor([mine + [mine[0]] * (most - len(mine)) for mine in source], device=device)
+        pick = torch.tensor([members + [members[0]] * (most - len(members)) for members in source], device=device)
         from_batch = torch.tensor(kept, device=device)
         sees_last = sees_last[from_batch[:, None], pick]
         position_last = position_last[from_batch[:, None], pick] + 1
@@ -180,7 +180,7 @@ def decode_packed(asked: Questions, chooser: Chooser, max_tokens: int) -> list[l
             cache.batch_select_indices(from_batch)
             shift = None if shift is None else shift[from_batch]
         rows = [going[b] for b in kept]
-        tokens = [[drawn[row] for row in mine] + [drawn[mine[0]]] * (most - len(mine)) for mine in rows]
+        tokens = [[drawn[row] for row in members] + [drawn[members[0]]] * (most - len(members)) for members in rows]
         own = torch.eye(most, dtype=torch.bool, device=device).expand(len(rows), -1, -1)
         sees_last = torch.cat([sees_last, own], dim=-1)
         out = model(
@@ -191,7 +191,7 @@ def decode_packed(asked: Questions, chooser: Chooser, max_tokens: int) -> list[l
             use_cache=True,
             logits_to_keep=0,
         )
-        at = {row: (b, q) for b, mine in enumerate(rows) for q, row in enumerate(mine)}
+        at = {row: (b, q) for b, members in enumerate(rows) for q, row in enumerate(members)}
         where = torch.tensor([at[row] for row in alive], device=device)
         scores = out.logits[where[:, 0], where[:, 1]].float()
     return answers
@@ -207,8 +207,8 @@ def _additive(sees: Any, dtype: Any) -> Any:
 
 def _padding(model: Any) -> int:
     """A token for places that nobody sees."""
-    found = model.generation_config.pad_token_id
-    return 0 if found is None else found
+    token = model.generation_config.pad_token_id
+    return 0 if token is None else token
 
 
 def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> list[list[int]]:

@@ -116,13 +116,13 @@ class Reader:
         """The token that stands for a picture in a prompt's text."""
         text = getattr(self.processor, "image_token", None)
         if text is not None:
-            found = self.tokenizer.convert_tokens_to_ids(str(text))
-            if isinstance(found, int) and found != self.tokenizer.unk_token_id:
-                return found
+            token = self.tokenizer.convert_tokens_to_ids(str(text))
+            if isinstance(token, int) and token != self.tokenizer.unk_token_id:
+                return token
         for name in ("image_token_id", "image_token_index"):
-            found = getattr(self.model.config, name, None)
-            if isinstance(found, int):
-                return found
+            token = getattr(self.model.config, name, None)
+            if isinstance(token, int):
+                return token
         return None
 
     def split(self, prompts: Sequence[Prompt], *, one_head: bool = True) -> list[tuple[Seen, list[int]]]:
@@ -142,7 +142,7 @@ class Reader:
         if mark is None:
             raise Unsplit("its processor has no picture token to split a prompt at")
         rows = self._tokens(prompts)
-        found = []
+        parts = []
         heads: dict[Any, tuple[int, ...]] = {key: seen.head for (key, _), seen in self._seen.items()}
         for prompt, ids in zip(prompts, rows, strict=True):
             if ids.count(mark) != 1:
@@ -164,11 +164,11 @@ class Reader:
                 if self.inputs([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
                     raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
                 self._sound.add(tail[0])
-            found.append((seen, tail))
+            parts.append((seen, tail))
         # requests come in the order of their pictures: an earlier one does not come back
-        used = {id(seen) for seen, _ in found}
+        used = {id(seen) for seen, _ in parts}
         self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
-        return found
+        return parts
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Prepare the pictures of the batch that comes next, in a thread of its own; what fails is left to that batch."""

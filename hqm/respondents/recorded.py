@@ -49,9 +49,9 @@ class RecordedRespondent:
         return request.item in self._by_cell.get((request.form, request.run), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        found = [(r, self._by_cell[r.form, r.run][r.item]) for r in requests if self.has(r)]
-        for start in range(0, len(found), 5000):
-            yield found[start : start + 5000]
+        pairs = [(r, self._by_cell[r.form, r.run][r.item]) for r in requests if self.has(r)]
+        for start in range(0, len(pairs), 5000):
+            yield pairs[start : start + 5000]
 
     def close(self) -> None:
         """Nothing is held."""

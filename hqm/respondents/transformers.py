@@ -79,7 +79,7 @@ class TransformersRespondent:
             self.__dict__["device"] = device
 
     def identity(self) -> Mapping[str, Any]:
-        found = {
+        identity = {
             "kind": "hf",
             "model": self._name.target,
             "revision": self._name.at or None,
@@ -88,8 +88,8 @@ class TransformersRespondent:
             "dtype": self.dtype,
         }
         # what is not the rule is told; the rule is not, so that older stores keep their respondents
-        told = {"attention": self.attention_wanted if self.attention_wanted != "auto" else "", "prompt": self._form}
-        return {**found, **{key: value for key, value in told.items() if value}}
+        special = {"attention": self.attention_wanted if self.attention_wanted != "auto" else "", "prompt": self._form}
+        return {**identity, **{key: value for key, value in special.items() if value}}
 
     @cached_property
     def _weights(self) -> str | None:
@@ -242,7 +242,7 @@ class TransformersRespondent:
             self._most = max(1, min(half, self._most or half))
             return self._generate(batch[:half]) + self._generate(batch[half:])
         seconds = round((time.perf_counter() - began) / len(batch), 6)
-        return [self._response(request, one, seconds) for (request, _), one in zip(batch, drawn, strict=True)]
+        return [self._response(request, answer, seconds) for (request, _), answer in zip(batch, drawn, strict=True)]
 
     def _prompt(self, request: Request) -> str:
         """The chat template's text round a question, or the family's documented form, rendered once for all questions."""

@@ -47,7 +47,7 @@ class VllmRespondent:
     name
         `vllm/<folder or hub id>[@revision]`; options of `vllm serve` and of a server respondent may follow, and
         `start_timeout`, the seconds that loading may take (1800).
-    program
+    vllm
         The program `vllm`, or the environment that holds it; else the variable `HQM_VLLM`, else the search path.
     device
         `cuda:1` lets the server see that GPU alone; else it sees what this process sees.
@@ -65,12 +65,12 @@ class VllmRespondent:
     per_gpu = True
     """Whether each Ray actor may run one: it starts the server on the GPUs it was given."""
 
-    def __init__(self, name: RespondentName, *, program: str = "", device: str = "auto", dtype: str = "auto") -> None:
+    def __init__(self, name: RespondentName, *, vllm: str = "", device: str = "auto", dtype: str = "auto") -> None:
         self._given = name
         self._name = RespondentName(
             name.kind, name.target, name.at, tuple((k, v) for k, v in name.settings if k not in OPERATION)
         )
-        self.program, self.device, self.dtype = program, device, dtype
+        self.program, self.device, self.dtype = vllm, device, dtype
         self.start_timeout = name.number("start_timeout", 1800)
         # made here too, so that a wrong number is said before a server is started
         self.prices = self._client("http://127.0.0.1").prices
@@ -92,10 +92,10 @@ class VllmRespondent:
     @property
     def _options(self) -> list[tuple[str, str]]:
         """What `vllm serve` is told beside the model."""
-        told = [(key, value) for key, value in self._given.settings if key not in _OURS]
-        if self.dtype != "auto" and "dtype" not in dict(told):
-            told.append(("dtype", self.dtype))
-        return told
+        options = [(key, value) for key, value in self._given.settings if key not in _OURS]
+        if self.dtype != "auto" and "dtype" not in dict(options):
+            options.append(("dtype", self.dtype))
+        return options
 
     def identity(self) -> Mapping[str, Any]:
         return {
@@ -120,8 +120,8 @@ class VllmRespondent:
     def _executable(self) -> Path | None:
         given = self.program or os.environ.get(VARIABLE, "")
         if not given:
-            found = shutil.which("vllm")
-            return Path(found) if found else None
+            program = shutil.which("vllm")
+            return Path(program) if program else None
         path = Path(given).expanduser()
         for candidate in (path / "bin" / "vllm", path / "vllm", path):
             if candidate.is_file():

@@ -9,6 +9,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, Respondent
+from hqm.respondents.loading import use_threads
 from hqm.types import Response
 from hqm.version import __version__
 
@@ -26,9 +27,7 @@ class Actor:
     """
 
     def __init__(self, threads: int) -> None:
-        import torch
-
-        torch.set_num_threads(threads)
+        use_threads(threads)
         self._respondent: Respondent | None = None
         self._requests: list[Request] = []
         self._place: dict[int, int] = {}

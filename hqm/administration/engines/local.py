@@ -18,6 +18,7 @@ from typing import Any
 
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent
+from hqm.respondents.loading import gpu_count, use_threads
 from hqm.types import Response
 
 SHARD = 4096
@@ -51,9 +52,7 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
     """The GPUs to spread over: all there are, when a respondent left its device open; none when one GPU is all."""
     if not any(getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda" for r in respondents):
         return ()
-    import torch
-
-    count = torch.cuda.device_count()
+    count = gpu_count()
     return tuple(f"cuda:{i}" for i in range(count)) if count > 1 else ()
 
 
@@ -188,9 +187,7 @@ def _work(tasks: Any, results: Any, stopped: Any, threads: int, device: str = ""
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
-    import torch
-
-    torch.set_num_threads(threads)
+    use_threads(threads)
     current: Respondent | None = None
     me = os.getpid()
     while not stopped.is_set() and (task := tasks.get()) is not None:

@@ -1,0 +1,148 @@
+"""The kinds of respondents, in one table: how their names begin, which class answers, and what that takes.
+
+Another package brings a kind by an entry point of the group `hqm.respondents`, whose name is the kind and whose value is the
+class: `echo = "my_package.echo:EchoRespondent"`. The class is made from a `RespondentName`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hqm.errors import RespondentError, UsageError
+
+GROUP = "hqm.respondents"
+LOCAL = ("torch", "transformers")
+"""What a model that runs in this process needs; the extra `local` installs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of respondent.
+
+    Examples
+    --------
+    >>> kind_of("openai").price, kind_of("hf").local
+    ('per token', True)
+    """
+
+    name: str
+    """What the names begin with, before the slash."""
+    target: str
+    """The module and the class that answers, as `module:Class`."""
+    form: str
+    """How its names are written."""
+    meaning: str
+    """What it is, for a list."""
+    price: Literal["free", "per token"] = "free"
+    """Whether an answer costs money; the respondent itself says how much, by `prices`."""
+    local: bool = False
+    """Whether the model runs in this process, with the packages of `LOCAL`."""
+    live: bool = True
+    """Whether it is asked; recorded answers are read."""
+    seconds: float = 0.5
+    """What a request is assumed to take before the store has seen an answer."""
+    behind: tuple[Literal["revision", "address"], ...] = ("revision", "address")
+    """What may follow an @ in its names."""
+
+    def load(self) -> Any:
+        """The class that answers.
+
+        Raises
+        ------
+        RespondentError
+            Its packages are not installed, or another package's class cannot be imported.
+        """
+        missing = [package for package in LOCAL if not _is_installed(package)] if self.local else []
+        if missing:
+            raise RespondentError(
+                f"models that run on this machine ({self.form}) need {' and '.join(missing)}, which "
+                f"{'is' if len(missing) == 1 else 'are'} not installed",
+                remedy='Install the extra: pip install "hqm-audit[local]"',
+            )
+        module, _, name = self.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise RespondentError(
+                f"the kind of respondent {self.name!r} cannot be loaded: {error}",
+                place=self.target,
+                remedy="Correct or uninstall the package that brings it.",
+            ) from error
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        "hf",
+        "hqm.respondents.transformers:TransformersRespondent",
+        "hf/<folder or hub id>[@revision]",
+        "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is one that HQM comes with",
+        local=True,
+        seconds=0.5,  # a 7B model on one GPU without batching
+        behind=("revision",),
+    ),
+    Kind(
+        "vllm",
+        "hqm.respondents.vllm:VllmRespondent",
+        "vllm/<folder or hub id>[@revision]",
+        "a model that vLLM serves on this machine; the server is started and stopped with the run",
+        seconds=0.05,
+        behind=("revision",),
+    ),
+    Kind(
+        "openai",
+        "hqm.respondents.openai:OpenAIRespondent",
+        "openai/<model>[@<base url>]",
+        "a server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, transformers serve, ...",
+        price="per token",
+        seconds=0.2,  # with 16 requests in flight
+        behind=("address",),
+    ),
+    Kind(
+        "recorded",
+        "hqm.respondents.recorded:RecordedRespondent",
+        "recorded/<file or folder>",
+        "answers that were recorded earlier",
+        live=False,
+        seconds=0.00002,
+        behind=(),
+    ),
+)
+"""The kinds that HQM comes with."""
+
+_OWN = {kind.name: kind for kind in KINDS}
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of this name, HQM's own first; None where nobody brings it."""
+    # looking through everything that is installed takes time, and most names need it not
+    return _OWN.get(name) or next((kind for kind in _brought() if kind.name == name), None)
+
+
+def all_kinds() -> tuple[Kind, ...]:
+    """The kinds of the table, then those that other packages bring."""
+    return (*KINDS, *(kind for kind in _brought() if kind.name not in _OWN))
+
+
+def unknown(text: str) -> UsageError:
+    """The error for a name of no kind; it lists the kinds."""
+    forms = [kind.form for kind in all_kinds()]
+    return UsageError(f"{text!r} names no respondent", remedy=f"Write {', '.join(forms[:-1])} or {forms[-1]}.")
+
+
+def _brought() -> list[Kind]:
+    from importlib.metadata import entry_points
+
+    return [
+        Kind(point.name, point.value, f"{point.name}/<model>", f"brought by {point.value.partition(':')[0]}")
+        for point in sorted(entry_points(group=GROUP))
+    ]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):  # what keeps a package from being imported may refuse the search too
+        return False

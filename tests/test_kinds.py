@@ -1,0 +1,207 @@
+"""The kinds of respondents: one table, what other packages bring to it, and what is said where packages are missing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm import RespondentError, UsageError, make_respondent
+from hqm.respondents.base import RespondentName
+from hqm.respondents.kinds import KINDS, LOCAL, kind_of
+from tests.conftest import ROOT, Run, write_benchmark
+from tests.servers import PlannedServer, completion
+
+ECHO = '''
+from hqm import Response
+
+
+class EchoRespondent:
+    """Says yes to every question."""
+
+    live = True
+
+    def __init__(self, name):
+        self._name = name
+
+    @property
+    def name(self):
+        return str(self._name)
+
+    def identity(self):
+        return {"kind": "echo", "model": self._name.target}
+
+    def answer(self, requests):
+        yield [(request, Response("Yes.")) for request in requests]
+
+    def close(self):
+        pass
+'''
+
+
+@pytest.fixture
+def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A respondent added in two files: a module, and the entry point that names it, as an installed package has it."""
+    site = tmp_path / "site"
+    (site / "echo_respondent-1.0.dist-info").mkdir(parents=True)
+    (site / "echo_respondent.py").write_text(ECHO)
+    points = "[hqm.respondents]\necho = echo_respondent:EchoRespondent\n"
+    (site / "echo_respondent-1.0.dist-info" / "entry_points.txt").write_text(points)
+    assert len([path for path in site.rglob("*") if path.is_file()]) == 2
+    monkeypatch.syspath_prepend(str(site))
+    return site
+
+
+def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
+    assert [kind.name for kind in KINDS] == ["hf", "vllm", "openai", "recorded"]
+    for kind in KINDS:
+        assert kind.form.startswith(f"{kind.name}/")
+        assert isinstance(kind.load(), type)
+        assert RespondentName.parse(f"{kind.name}/a/b@main").at == ("main" if "revision" in kind.behind else "")
+        assert RespondentName.parse(f"{kind.name}/b@http://x/v1").at == (
+            "http://x/v1" if "address" in kind.behind else ""
+        )
+
+
+def test_an_unknown_kind_is_an_error_that_lists_the_kinds() -> None:
+    with pytest.raises(UsageError) as error:
+        make_respondent("cmd/x")
+    assert str(error.value).startswith("'cmd/x' names no respondent. Write hf/<folder or hub id>[@revision], vllm/")
+    assert all(kind.form in str(error.value) for kind in KINDS)
+    with pytest.raises(UsageError, match=r"'recorded/x.jsonl' is recorded, and cannot be asked"):
+        make_respondent("recorded/x.jsonl")
+
+
+def test_a_package_brings_a_kind_in_two_files(echo: Path, run: Run, dogs: Path, tmp_path: Path) -> None:
+    """It is planned, asked, audited and listed like the others."""
+    name = "echo/loud@main?temperature=0"
+    assert RespondentName.parse(name).at == "main"
+    respondent = make_respondent(name, device="cpu", batch=3)
+    assert (type(respondent).__name__, respondent.name) == ("EchoRespondent", name)
+    store = tmp_path / "s.sqlite"
+    status, out, err = run("plan", dogs, "-r", name, "--blind", "--store", store, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["total"]["requests"] == 18
+    assert run("run", dogs, "-r", name, "--blind", "--store", store, "--quiet")[0] == 0
+    with hqm.Store(store, readonly=True) as opened:
+        assert [row[1] for row in opened.respondents()] == [name]
+    names = [part for model in "abc" for part in ("-r", f"echo/{model}")]
+    status, out, _ = run("audit", dogs, *names, "--blind", "--out", tmp_path / "out", "--quiet")
+    assert (status, "asked 54" in out) == (0, True)
+    assert "echo/<model>" in run("list", "respondents")[1]
+    with pytest.raises(UsageError, match=r"recorded/<file or folder> or echo/<model>"):
+        make_respondent("cmd/x")
+
+
+def test_a_kind_that_cannot_be_loaded_names_the_package(echo: Path) -> None:
+    (echo / "echo_respondent-1.0.dist-info" / "entry_points.txt").write_text(
+        "[hqm.respondents]\necho2 = no_such:Thing\n"
+    )
+    with pytest.raises(
+        RespondentError, match=r"no_such:Thing: the kind of respondent 'echo2' cannot be loaded: No module"
+    ):
+        make_respondent("echo2/x")
+
+
+# --- without torch, transformers and huggingface_hub ---
+
+BLOCK = f"""
+import sys
+
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {(*LOCAL, "huggingface_hub", "tokenizers", "safetensors", "accelerate")}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def without_local(tmp_path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A command in an environment that lacks what the extra `local` brings."""
+    (tmp_path / "blocked").mkdir(exist_ok=True)
+    (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCK)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'blocked'}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "hqm.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+
+
+def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
+    rows = [
+        {"respondent": name, "form": "original", "run": run, "item": item.id, "answer": "Yes" if i % (k + 2) else "No"}
+        for k, name in enumerate("abc")
+        for run in (0, 1)
+        for i, item in enumerate(hqm.load(str(dogs)).original.items)
+    ]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = without_local(tmp_path, "audit", dogs, "--recorded", tmp_path / "answers.jsonl", "--quiet", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Test-retest, Pearson r" in done.stdout
+    record = json.loads((tmp_path / "out" / "audit.json").read_text())["record"]
+    assert record["packages"]["numpy"]
+
+
+def test_a_server_is_asked_and_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
+    with PlannedServer(lambda number, _body, _headers: completion("Yes." if number % 3 else "No.")) as server:
+        names = [part for k in range(3) for part in ("-r", f"openai/tiny{k}@{server.url}")]
+        done = without_local(tmp_path, "audit", dogs, *names, "--blind", "--quiet", "--out", "out", "--workers", 2)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "asked 54, stored before 0, errors 0" in done.stdout
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
+    done = without_local(tmp_path, "audit", "--table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "consistency.alpha" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["hf/some/model", "hf/shapes:steady"])
+def test_a_local_model_says_what_to_install(tmp_path: Path, name: str) -> None:
+    done = without_local(tmp_path, "plan", "shapes_yesno", "-r", name)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "hqm: models that run on this machine (hf/<folder or hub id>[@revision]) need torch and transformers, which are "
+        'not installed. Install the extra: pip install "hqm-audit[local]"\n'
+    )
+
+
+def test_a_dataset_of_the_hub_says_what_to_install(tmp_path: Path) -> None:
+    card = {"data": {"folder": "hf://datasets/someone/something", "items": "items.jsonl"}}
+    folder = write_benchmark(tmp_path / "hub", [{"id": "1", "prompt": "Is it?", "target": "yes"}], **card)
+    done = without_local(tmp_path, "forms", folder)
+    assert done.returncode == 1
+    assert 'Install it: pip install "hqm-audit[local]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_only_the_local_part_imports_torch_and_transformers() -> None:
+    """Every import in the product code, also those inside functions."""
+    import ast
+
+    local = {
+        f"hqm/respondents/{name}.py" for name in "batching decoding drawing loading prefix reading transformers".split()
+    }
+    local.add("benchmarks/shapes/train.py")
+    importing = set()
+    for folder in ("hqm", "adapters", "reports", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                if any(name.partition(".")[0] in LOCAL for name in names):
+                    importing.add(path.relative_to(ROOT).as_posix())
+    assert importing == local
+
+
+def test_a_kind_of_the_table_is_not_replaced_by_a_package(echo: Path) -> None:
+    points = "[hqm.respondents]\nopenai = echo_respondent:EchoRespondent\n"
+    (echo / "echo_respondent-1.0.dist-info" / "entry_points.txt").write_text(points)
+    kind = kind_of("openai")
+    assert kind is not None
+    assert kind.target == "hqm.respondents.openai:OpenAIRespondent"
