@@ -1,7 +1,9 @@
 """Parallel forms: flipped, shuffled, rephrased; counts over the real POPE and AMBER questions."""
 
+import functools
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,26 +86,38 @@ def test_a_question_without_a_rule_is_not_guessed(question: str) -> None:
         flip(question)
 
 
+@pytest.fixture(scope="module")
+def flipped(data: Path) -> Callable[[str], tuple[Form, Form]]:
+    """A benchmark's questions and their parallel form, built once: it takes seconds."""
+
+    @functools.cache
+    def forms(name: str) -> tuple[Form, Form]:
+        benchmark = hqm.load(name, data=data)
+        return benchmark.original, benchmark.parallel(benchmark.original)
+
+    return forms
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "count"), [("pope", 9000), ("amber_d", 14216)])
-def test_every_question_of_pope_and_amber_flips(data: Path, name: str, count: int) -> None:
-    benchmark = hqm.load(name, data=data)
-    parallel = benchmark.parallel(benchmark.original)
+def test_every_question_of_pope_and_amber_flips(
+    flipped: Callable[[str], tuple[Form, Form]], name: str, count: int
+) -> None:
+    original, parallel = flipped(name)
     assert len(parallel) == count
     assert parallel.left_out == ()
-    for before, after in zip(benchmark.original.items, parallel.items, strict=True):
+    for before, after in zip(original.items, parallel.items, strict=True):
         assert {before.target, after.target} == {"yes", "no"}
         assert before.prompt != after.prompt
         assert after.rule.startswith("polar.")
 
 
 @pytest.mark.data
-def test_amber_is_negated_where_its_own_pairs_differ(data: Path) -> None:
+def test_amber_is_negated_where_its_own_pairs_differ(flipped: Callable[[str], tuple[Form, Form]]) -> None:
     """Attribute questions come in pairs that share everything up to the predicate: the negation belongs just there."""
-    benchmark = hqm.load("amber_d", data=data)
-    parallel = benchmark.parallel(benchmark.original).by_id
-    wrong = Counter()
-    for item in benchmark.original.items:
+    original, form = flipped("amber_d")
+    parallel, wrong = form.by_id, Counter[str]()
+    for item in original.items:
         if item.meta["kind"] in ("state", "action"):
             words = item.prompt.split()
             # every subject in AMBER is one word: "Is the sky", "Does the cat"
