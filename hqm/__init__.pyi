@@ -58,12 +58,12 @@ from .files.records import take as take
 from .forms.build import build_parallel as build_parallel
 from .forms.build import reword_item as reword_item
 from .forms.questions import reword as reword
-from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.catalogue import all_indicators as all_indicators
 from .indicators.catalogue import indicator_named as indicator_named
 from .indicators.comparisons import compare as compare
 from .indicators.families import INDICATOR_FAMILIES as INDICATOR_FAMILIES
 from .indicators.flags import FLAGS as FLAGS
+from .indicators.meanings import INDICATORS as INDICATORS
 from .indicators.types import coverage as coverage
 from .indicators.value import Indicator as Indicator
 from .judges.judging import Judging as Judging

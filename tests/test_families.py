@@ -430,14 +430,14 @@ def test_pixtral_within_llava_says_what_it_needs(tmp_path: Path, pictures: list[
 
 
 def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    from hqm.commands import show
+    from hqm.commands.listing import show_known
 
     kinds = [kind for family in FAMILIES for kind in family.types]
     assert len(kinds) == len(set(kinds))
     assert all("{question}" in f.form for f in FAMILIES if f.form)
     assert all(f.source for f in FAMILIES if f.form)
     assert family_of("never heard of").sharing == "prefix"
-    show.known("respondents")
+    show_known("respondents")
     printed = capsys.readouterr().out
     for family in FAMILIES:
         assert family.types[0] in printed.replace("\n", "")

@@ -431,18 +431,6 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_tests_of_another_checkout_than_the_installed_one_do_not_start(tmp_path: Path) -> None:
-    """`hqm` would come from the current folder, and `hqm.adapters` from the installed checkout."""
-    shutil.copytree(ROOT / "hqm", tmp_path / "hqm", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tests").mkdir()
-    for name in ("__init__.py", "conftest.py", "test_signature.py"):
-        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
-    command = [sys.executable, "-m", "pytest", "tests/test_signature.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert f"hqm.adapters comes from {ROOT / 'adapters'}, and these tests from {tmp_path}" in done.stderr
-
-
 def test_listing_and_planning_load_no_model_library() -> None:
     for arguments in (["list"], ["list", "respondents"], ["forms", "shapes_yesno"]):
         code = f"import sys; sys.argv = ['hqm', *{arguments}]\nfrom hqm.cli import main\nmain_exit = None\ntry:\n    main()\nexcept SystemExit as e:\n    assert not e.code\nprint('torch' in sys.modules or 'transformers' in sys.modules)"

@@ -11,7 +11,6 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-import hqm
 from hqm.errors import UsageError
 
 MOUNTED = ("adapters", "benchmarks", "reports")
@@ -27,7 +26,7 @@ def check_origin() -> None:
     UsageError
         A part comes from another copy of HQM.
     """
-    home = Path(hqm.__file__).resolve().parent
+    home = Path(__file__).resolve().parents[1]
     for name in MOUNTED:
         spec = importlib.util.find_spec(f"hqm.{name}")
         places = [Path(place).resolve() for place in (spec.submodule_search_locations or ())] if spec else []

@@ -150,6 +150,7 @@ def _audit_table(table: Path, columns: str | None, items: int | None, options: R
     from hqm.auditing.families import read_families
     from hqm.auditing.published import audit_table, read_table
     from hqm.commands import show
+    from hqm.commands.terminal import print_json
     from hqm.version import __version__
 
     pair = tuple(part.strip() for part in columns.split(",")) if columns else None
@@ -158,7 +159,7 @@ def _audit_table(table: Path, columns: str | None, items: int | None, options: R
     families = read_families(options.who.families) if options.who.families else None
     audited = audit_table(read_table(table), columns=pair, items=items, families=families)
     if options.output.as_json:
-        show.print_json({"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]})
+        print_json({"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]})
     else:
         show.table_audit(audited)
 

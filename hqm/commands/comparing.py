@@ -153,17 +153,17 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 def _show(comparison: Comparison) -> None:
     """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
-    from hqm.commands.show import _print, _table
+    from hqm.commands.terminal import print_all, terminal_table
 
     reports = importlib.import_module("hqm.reports.compare")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}
     made = tables.get("indicators")
     if made is not None:
         columns = [column.title for column in made.columns]
-        table = _table(made.name, *columns, right=range(1, len(columns)))
+        table = terminal_table(made.name, *columns, right=range(1, len(columns)))
         for row in made.rows:
             table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
-        _print(table)
+        print_all(table)
     beyond = [difference for difference in comparison.differences if difference.adjusted < 0.05]
     print(f"{len(beyond)} of {len(comparison.differences)} differences are more than chance (Holm, 5%)")
     for difference in beyond:

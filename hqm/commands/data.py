@@ -21,9 +21,9 @@ def list_(
     ] = "benchmarks",
 ) -> None:
     """List what HQM knows: benchmarks, respondents, parsers, indicators."""
-    from hqm.commands import show
+    from hqm.commands.listing import show_known
 
-    show.known(what)
+    show_known(what)
 
 
 @with_options("as_json", "quiet")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.errors import UsageError
+from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hqm.administration.costs import Forecast, Spent
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
@@ -23,109 +20,6 @@ if TYPE_CHECKING:
     from hqm.commands.scaffold import Made
     from hqm.lint import Checked, Selection
     from hqm.types import Form
-
-
-def _table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i in right else "left", overflow="fold")
-    return table
-
-
-def _print(*things: Any) -> None:
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:  # a file or a pipe has no edge
-        console.width = max(console.width, 120)
-    for thing in things:
-        # data may hold square brackets: nothing printed here is markup
-        console.print(thing, markup=False, highlight=False)
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON, nothing rounded."""
-    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
-
-
-def known(what: str) -> None:
-    """`hqm list`."""
-    kinds = {"benchmarks": _benchmarks, "respondents": _respondents, "parsers": _parsers, "indicators": _indicators}
-    if what not in kinds:
-        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(kinds)}.")
-    kinds[what]()
-
-
-def _benchmarks() -> None:
-    from hqm.benchmark.registry import card, groups, names
-
-    table = _table("", "name", "task", "version", "types", "licence", "what")
-    for name in names():
-        about = card(name)
-        table.add_row(name, about.task, about.version, ", ".join(about.types), about.licence, about.summary)
-    _print(table)
-    for group, members in groups().items():
-        print(f"{group} = {' + '.join(members)}")
-
-
-def _respondents() -> None:
-    from hqm.benchmark.registry import card, names
-    from hqm.respondents.kinds import all_kinds
-
-    by_name: dict[str, list[str]] = {}
-    for name in names():
-        for respondent in card(name).respondents.embedded:
-            by_name.setdefault(respondent, []).append(name)
-    table = _table("Embedded", "name", "answers")
-    for respondent, benchmarks in by_name.items():
-        table.add_row(respondent, ", ".join(benchmarks))
-    _print(table)
-    _families()
-    table = _table("Kinds", "name", "what", "price", "runs in this process")
-    for kind in all_kinds():
-        table.add_row(kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
-    _print(table)
-
-
-def _families() -> None:
-    """The families of local models: how each is asked, what of a picture its questions share, what it needs."""
-    from hqm.respondents.families import FAMILIES
-
-    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
-    table = _table("Families of hf/ models", "family", "model_type", "questions share", "asked by")
-    for family in FAMILIES:
-        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
-        if family.needs:
-            shared += f" (needs {', '.join(family.needs)})"
-        asked = "" if family.refusal else "chat template"
-        if family.form:
-            asked += f", else {json.dumps(family.form)}"
-        table.add_row(family.name, ", ".join(family.types), shared, asked)
-    _print(table)
-    print("A family that is not listed is tried by its chat template, and checked against plain generate.")
-
-
-def _parsers() -> None:
-    from hqm.scoring.parsers import PARSERS
-
-    table = _table("", "name", "reads negated questions", "source")
-    for parser in PARSERS.values():
-        table.add_row(parser.name, "yes" if parser.reads_negation else "no", parser.source)
-    _print(table)
-
-
-def _indicators() -> None:
-    from hqm.indicators import INDICATOR_FAMILIES, statistics
-
-    table = _table("", "statistic", "what")
-    for indicator in statistics().values():
-        table.add_row(indicator.name, indicator.meaning)
-    _print(table)
-    families = ", ".join(f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values())
-    print(f"Families: {families}, coverage")
 
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
@@ -243,7 +137,7 @@ def plan(
         print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
         return
     columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(",")
-    table = _table("", *columns, right=range(2, 10))
+    table = terminal_table("", *columns, right=range(2, 10))
     for (who, what), forecast in forecasts.items():
         minutes = f"{forecast.seconds / 60:.1f}{'' if forecast.measured else '?'}"
         cost = _price(who) if forecast.cost is None else f"{forecast.cost:.2f}"
@@ -266,7 +160,7 @@ def plan(
         *_whole(totals["tokens_in"], totals["tokens_out"]),
         total_cost,
     )
-    _print(table)
+    print_all(table)
     if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in judging.items():
@@ -354,7 +248,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
 def table_audit(audit: TableAudit) -> None:
     """`hqm audit --table`."""
     tables = importlib.import_module("hqm.reports.tables")
-    table = _table(
+    table = terminal_table(
         f"{audit.table}: {len(audit.respondents)} respondents",
         "indicator",
         "of",
@@ -376,7 +270,7 @@ def table_audit(audit: TableAudit) -> None:
             tables.interval(estimate.interval("model_population")),
             notes,
         )
-    _print(table)
+    print_all(table)
     for flag in audit.flags:
         print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
     for violation in audit.violations:
@@ -393,9 +287,9 @@ def audit(result: Audit) -> None:
     for audited in result.audits:
         print(f"\n{audited.title}: {audited.items} items, {len(audited.respondents)} respondents")
         rows = tables.indicators_brief(audited)
-        table = _table("", *rows.columns, right=rows.right)
+        table = terminal_table("", *rows.columns, right=rows.right)
         for row in rows.rows:
             table.add_row(*(cell.text for cell in row))
-        _print(table)
+        print_all(table)
         for note in rows.notes:
             print(note)

@@ -15,7 +15,7 @@ an entry in such a list; `catalogue` finds it, `engine` asks what it needs, comp
 from __future__ import annotations
 
 from hqm.indicators.cases import Case, Protocol, case
-from hqm.indicators.catalogue import INDICATORS, all_indicators, indicator_named, statistics
+from hqm.indicators.catalogue import all_indicators, indicator_named, statistics
 from hqm.indicators.comparisons import compare, compare_runs, describe, expected, people_agree
 from hqm.indicators.families import INDICATOR_FAMILIES
 from hqm.indicators.flags import warn
@@ -24,6 +24,6 @@ from hqm.indicators.types import TypeCoverage, coverage
 from hqm.indicators.value import Indicator
 
 __all__ = [
-    "INDICATORS", "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare",
+    "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare",
     "compare_runs", "coverage", "describe", "expected", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
 ]  # fmt: skip

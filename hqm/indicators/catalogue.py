@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -14,7 +15,7 @@ from hqm.indicators.value import Indicator
 @lru_cache(maxsize=1)
 def all_indicators() -> tuple[Indicator, ...]:
     """What the modules of `hqm.indicators` list under `indicators`, by the modules' names: in this order audits have them."""
-    package = importlib.import_module("hqm.indicators")
+    package = sys.modules[__name__.rpartition(".")[0]]
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     modules = (importlib.import_module(f"{package.__name__}.{name}") for name in names)
     return tuple(indicator for module in modules for indicator in getattr(module, "indicators", ()))
@@ -41,7 +42,3 @@ def statistics() -> Mapping[str, Indicator]:
     for indicator in listed:
         names.setdefault(indicator.name, indicator)
     return names
-
-
-INDICATORS: Mapping[str, str] = {name: indicator.meaning for name, indicator in statistics().items()}
-"""Name -> meaning; the full name of an estimate has the family in front (`test_retest.pearson`)."""
