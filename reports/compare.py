@@ -77,7 +77,7 @@ def _indicators(comparison: Comparison) -> PaperTable:
 def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
     labels = [m.label for m in comparison.measures]
     p = {
-        frozenset((d.one, d.other)): d.adjusted
+        frozenset((d.first, d.second)): d.adjusted
         for d in comparison.differences
         if (d.indicator, d.length) == (indicator, None)
     }
@@ -98,8 +98,8 @@ def _differences(comparison: Comparison) -> PaperTable:
     rows = tuple(
         (
             plain(indicator_name(d.indicator)), plain("own" if d.length is None else f"{number(d.length, 0)} items"),
-            plain(d.one), plain(d.other), measured(d.found.one), measured(d.found.other),
-            measured(d.found.difference, d.found.low, d.found.high), p_value(d.found.p), p_value(d.adjusted),
+            plain(d.first), plain(d.second), measured(d.test.first), measured(d.test.second),
+            measured(d.test.difference, d.test.low, d.test.high), p_value(d.test.p), p_value(d.adjusted),
         )
         for d in comparison.differences
     )  # fmt: skip
@@ -113,7 +113,7 @@ def _differences(comparison: Comparison) -> PaperTable:
     )
     reasons = tuple(
         dict.fromkeys(
-            f"{d.found.reason[:1].upper()}{d.found.reason[1:]}." for d in comparison.differences if d.found.reason
+            f"{d.test.reason[:1].upper()}{d.test.reason[1:]}." for d in comparison.differences if d.test.reason
         )
     )
     return PaperTable("differences", caption, columns, rows, reasons)
@@ -167,7 +167,7 @@ def _agreement(comparison: Comparison) -> PaperTable:
         overlap = measured(None) if every is None else measured(every.top_k, digits=1)
         chance = measured(None) if every is None else measured(every.chance, digits=1)
         rows.append((
-            plain(agreement.one), plain(agreement.other), _coefficient(agreement.pearson), _coefficient(agreement.spearman), _coefficient(agreement.tau),
+            plain(agreement.first), plain(agreement.second), _coefficient(agreement.pearson), _coefficient(agreement.spearman), _coefficient(agreement.tau),
             overlap, chance, measured(half.tau if half else None), measured(agreement.subsets.tau_range[0]),
             measured(agreement.subsets.tau_range[1]), measured(agreement.corrected),
         ))  # fmt: skip
@@ -189,8 +189,8 @@ def _agreement(comparison: Comparison) -> PaperTable:
 
 def _closer(comparison: Comparison) -> PaperTable:
     rows = tuple(
-        (plain(c.criterion), plain(c.one), plain(c.other), measured(c.found.difference), measured(c.found.t, digits=2),
-         measured(c.found.df, digits=0), p_value(c.found.p))
+        (plain(c.criterion), plain(c.first), plain(c.second), measured(c.test.difference), measured(c.test.t, digits=2),
+         measured(c.test.df, digits=0), p_value(c.test.p))
         for c in comparison.closer
     )  # fmt: skip
     columns = (Column("Goes with", "text"), Column("First", "text"), Column("Second", "text"),
@@ -205,16 +205,16 @@ def _separation(comparison: Comparison) -> PaperTable:
         return shown + (f" and {len(pairs) - _SHOWN_PAIRS} more" if len(pairs) > _SHOWN_PAIRS else "")
 
     rows = tuple(
-        (plain(s.one), plain(s.other), measured(s.both, digits=0), measured(len(s.opposed), digits=0),
-         measured(len(s.only_one), digits=0), measured(len(s.only_other), digits=0), measured(s.neither, digits=0))
+        (plain(s.first), plain(s.second), measured(s.both, digits=0), measured(len(s.opposed), digits=0),
+         measured(len(s.only_first), digits=0), measured(len(s.only_second), digits=0), measured(s.neither, digits=0))
         for s in comparison.separations
     )  # fmt: skip
     columns = (Column("First", "text"), Column("Second", "text"), Column("both"), Column("in opposite orders"),
                Column("only first"), Column("only second"), Column("neither"))  # fmt: skip
     notes = []
     for s in comparison.separations:
-        for words, pairs in ((f"Only {s.one}", s.only_one), (f"Only {s.other}", s.only_other),
-                             (f"{s.one} against {s.other}", s.opposed)):  # fmt: skip
+        for words, pairs in ((f"Only {s.first}", s.only_first), (f"Only {s.second}", s.only_second),
+                             (f"{s.first} against {s.second}", s.opposed)):  # fmt: skip
             notes += [f"{words}: {in_words(pairs)}."] if pairs else []
     caption = (
         "How many pairs of respondents each measure tells apart, from the scores' intervals (Holm). This is cautious, because "

@@ -107,7 +107,7 @@ def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparis
         (i for i, row in enumerate(rows) if row[place].value is not None), key=lambda i: -(rows[i][place].value or 0)
     )
     p = {
-        frozenset((d.one, d.other)): d.adjusted
+        frozenset((d.first, d.second)): d.adjusted
         for d in comparison.differences
         if (d.indicator, d.length) == (indicator, None)
     }

@@ -171,9 +171,9 @@ def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
     names = [f"m{i}" for i in range(60)]
     found = closer([measure("truth", truth), measure("near", near), measure("far", far)], names)
     one = next(c for c in found if c.criterion == "truth")
-    assert (one.one, one.other) == ("near", "far")
-    assert one.found.difference > 0.2
-    assert one.found.p < 0.001
+    assert (one.first, one.second) == ("near", "far")
+    assert one.test.difference > 0.2
+    assert one.test.p < 0.001
     same = [measure("truth", truth), measure("near", near, answers="truth"), measure("far", far)]
     assert not [c for c in closer(same, names) if c.criterion == "truth"], "its own answers are no independent judge"
 
@@ -247,7 +247,7 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
     )
     assert own.adjusted < 0.05, "a test of 400 items repeats better than one of 40"
     assert common.adjusted > 0.05, "item for item they are equally good"
-    assert common.found.one == pytest.approx(truth(40), abs=0.15)
+    assert common.test.first == pytest.approx(truth(40), abs=0.15)
     (agreement,) = found.agreements
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
@@ -323,7 +323,7 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
     third = replace(two[1][1], benchmark="third", title="Third")
     three = compare_audits([*two[1], third])
     assert pair.indicators["test_retest.rho_g"]["Long"] == three.indicators["test_retest.rho_g"]["Long"]
-    assert pair.differences[0].found == three.differences[0].found
+    assert pair.differences[0].test == three.differences[0].test
     assert pair.to_json() == compare_audits(two[1]).to_json()
     json.loads(pair.to_json())
 

@@ -168,9 +168,9 @@ def _show(comparison: Comparison) -> None:
     print(f"{len(beyond)} of {len(comparison.differences)} differences are more than chance (Holm, 5%)")
     for difference in beyond:
         at = "" if difference.length is None else f" at {difference.length:,} items"
-        numbers = " and ".join(reports.number(value) for value in (difference.found.one, difference.found.other))
+        numbers = " and ".join(reports.number(value) for value in (difference.test.first, difference.test.second))
         print(
-            f"  {reports.indicator_name(difference.indicator)}{at}: {difference.one} and {difference.other}, {numbers}"
+            f"  {reports.indicator_name(difference.indicator)}{at}: {difference.first} and {difference.second}, {numbers}"
         )
     for note in comparison.notes:
         print(note)

@@ -152,9 +152,9 @@ def _difference(
 
 def _corrected(differences: Iterable[Difference | None]) -> list[Difference]:
     kept = [difference for difference in differences if difference is not None]
-    known = [difference for difference in kept if math.isfinite(difference.found.p)]
+    known = [difference for difference in kept if math.isfinite(difference.test.p)]
     adjusted = (
-        dict(zip(map(id, known), holm([difference.found.p for difference in known]).tolist(), strict=True))
+        dict(zip(map(id, known), holm([difference.test.p for difference in known]).tolist(), strict=True))
         if known
         else {}
     )

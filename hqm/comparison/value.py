@@ -22,10 +22,10 @@ class Difference:
     """
 
     indicator: str
-    one: str
-    other: str
+    first: str
+    second: str
     length: int | None
-    found: ReliabilityDifference
+    test: ReliabilityDifference
     adjusted: float = math.nan
 
 
@@ -37,8 +37,8 @@ class Agreement:
     is absent where both were scored from the same answers, because then they share their noise.
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     pearson: Coefficient
     spearman: Coefficient
     tau: Coefficient
@@ -53,25 +53,25 @@ class Closer:
     """Whether a measure (or a criterion) goes with one measure more than with another: Williams' test."""
 
     criterion: str
-    one: str
-    other: str
-    found: DependentCorrelations
+    first: str
+    second: str
+    test: DependentCorrelations
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
     """Which pairs of respondents two measures tell apart, from the scores' intervals, corrected by Holm.
 
-    `opposed` names pairs that both tell apart, in opposite orders: (first by one, first by other).
+    `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure, better by the second).
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     pairs: int
     both: int
     opposed: tuple[tuple[str, str], ...]
-    only_one: tuple[tuple[str, str], ...]
-    only_other: tuple[tuple[str, str], ...]
+    only_first: tuple[tuple[str, str], ...]
+    only_second: tuple[tuple[str, str], ...]
     neither: int
 
 

@@ -26,8 +26,8 @@ class ReliabilityDifference:
     `low` and `high` bound the difference; `p` tests that it is 0. Both are NaN where respondents are too few.
     """
 
-    one: float
-    other: float
+    first: float
+    second: float
     difference: float
     low: float = math.nan
     high: float = math.nan
