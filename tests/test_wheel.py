@@ -194,7 +194,6 @@ def test_without_extras_it_audits_a_published_table(hqm_there: Run) -> None:
             ("audit", "shapes_yesno", "-r", "hf/shapes:steady", "--limit", 4),
             "local",
             id="a local model",
-            marks=pytest.mark.xfail(reason="the respondent does not say it yet", strict=True),
         ),
         pytest.param(("export", "STORE", "--to", "answers.parquet"), "parquet", id="a Parquet file"),
         pytest.param(("check", "HUB"), "hub", id="a dataset of the hub"),
