@@ -34,10 +34,10 @@ def draws(
     """Two measures of correlated traits, each in two administrations of the given reliability."""
     trait = rng.uniform(-1.7, 1.7, n)
     other = common * trait + math.sqrt(1 - common**2) * rng.uniform(-1.7, 1.7, n)
-    found = []
+    measures = []
     for x, rho in zip((trait, other), reliabilities, strict=True):
-        found.append(x + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n)))
-    return found[0], found[1]
+        measures.append(x + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n)))
+    return measures[0], measures[1]
 
 
 # --- the statistics ---
@@ -67,19 +67,19 @@ def test_the_test_holds_its_size_and_the_interval_its_cover(statistic: str) -> N
     rng = np.random.default_rng(1)
     rejected = 0
     for _ in range(400):
-        one, other = draws(rng, 20, (0.9, 0.9))
-        noise = tuple((x[0] - x[1]) ** 2 / 2 for x in (one, other)) if statistic == "rho_g" else None
-        found = reliability_difference(one, other, rng, statistic=statistic, noise=noise, replicates=300)  # type: ignore[arg-type]
-        rejected += found.p < 0.05
-        assert (found.p < 0.05) == (found.low > 0 or found.high < 0), "interval and test agree"
+        first, other = draws(rng, 20, (0.9, 0.9))
+        noise = tuple((x[0] - x[1]) ** 2 / 2 for x in (first, other)) if statistic == "rho_g" else None
+        difference = reliability_difference(first, other, rng, statistic=statistic, noise=noise, replicates=300)  # type: ignore[arg-type]
+        rejected += difference.p < 0.05
+        assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0), "interval and test agree"
     assert 0.02 <= rejected / 400 <= 0.09
 
 
 def test_a_planted_difference_is_found() -> None:
     rng = np.random.default_rng(2)
-    found = [reliability_difference(*draws(rng, 20, (0.97, 0.85), 0.9), rng, replicates=300) for _ in range(100)]
-    assert np.mean([f.p < 0.05 for f in found]) > 0.6
-    assert np.mean([f.difference for f in found]) == pytest.approx(0.97 - 0.85, abs=0.02)
+    differences = [reliability_difference(*draws(rng, 20, (0.97, 0.85), 0.9), rng, replicates=300) for _ in range(100)]
+    assert np.mean([d.p < 0.05 for d in differences]) > 0.6
+    assert np.mean([d.difference for d in differences]) == pytest.approx(0.97 - 0.85, abs=0.02)
 
 
 def test_a_longer_test_is_no_better_at_one_length() -> None:
@@ -87,21 +87,21 @@ def test_a_longer_test_is_no_better_at_one_length() -> None:
     rng = np.random.default_rng(3)
     own, common = [], []
     for _ in range(200):
-        one, other = draws(rng, 20, (1 / (1 + 0.05), 1 / (1 + 0.5)), 0.9)
-        own.append(reliability_difference(one, other, rng, replicates=300).p < 0.05)
-        common.append(reliability_difference(one, other, rng, factors=(0.1, 1.0), replicates=300).p < 0.05)
+        longer, shorter = draws(rng, 20, (1 / (1 + 0.05), 1 / (1 + 0.5)), 0.9)
+        own.append(reliability_difference(longer, shorter, rng, replicates=300).p < 0.05)
+        common.append(reliability_difference(longer, shorter, rng, factors=(0.1, 1.0), replicates=300).p < 0.05)
     assert np.mean(own) > 0.9
     assert np.mean(common) < 0.1
 
 
 def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
     rng = np.random.default_rng(4)
-    one, other = draws(rng, 12, (0.95, 0.8))
-    twice = [np.repeat(x, 2, axis=1) for x in (one, other)]
-    kin = [str(i // 2) for i in range(24)]
+    first, other = draws(rng, 12, (0.95, 0.8))
+    twice = [np.repeat(x, 2, axis=1) for x in (first, other)]
+    families = [str(i // 2) for i in range(24)]
     alone = reliability_difference(*twice, np.random.default_rng(0))
-    together = reliability_difference(*twice, np.random.default_rng(0), families=kin)
-    single = reliability_difference(one, other, np.random.default_rng(0))
+    together = reliability_difference(*twice, np.random.default_rng(0), families=families)
+    single = reliability_difference(first, other, np.random.default_rng(0))
     assert together.p == pytest.approx(single.p, rel=0.1)
     assert alone.p < together.p
     assert "families" in together.method
@@ -114,15 +114,15 @@ def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
 
 def test_what_cannot_be_compared_is_said() -> None:
     rng = np.random.default_rng(5)
-    one, other = draws(rng, 9, (0.9, 0.9))
-    few = reliability_difference(one, other, rng)
+    first, other = draws(rng, 9, (0.9, 0.9))
+    few = reliability_difference(first, other, rng)
     assert math.isfinite(few.difference)
     assert math.isnan(few.p)
     assert "needs 10 respondents" in few.reason
-    one, other = draws(rng, 20, (0.9, 0.9))
-    assert reliability_difference(np.stack([one[0], one[0]]), other, rng).status == "degenerate"
+    first, other = draws(rng, 20, (0.9, 0.9))
+    assert reliability_difference(np.stack([first[0], first[0]]), other, rng).status == "degenerate"
     assert reliability_difference(np.zeros((2, 20)), other, rng).status == "degenerate"
-    assert reliability_difference(one[:, :2], other[:, :2], rng).status == "insufficient"
+    assert reliability_difference(first[:, :2], other[:, :2], rng).status == "insufficient"
 
 
 def test_d_prime_is_that_of_signal_detection() -> None:
@@ -133,10 +133,10 @@ def test_d_prime_is_that_of_signal_detection() -> None:
         "fp": np.array([10.0, 0, 0]),
         "tn": np.array([15.0, 7, 0]),
     }
-    found = metric(sums)
-    assert found[0] == pytest.approx(signal_detection(20, 5, 10, 15).d_prime.value)
-    assert found[1] == pytest.approx(stats.norm.ppf(0.5 / 10) - stats.norm.ppf(0.5 / 8))
-    assert math.isnan(found[2]), "no question's answer is no"
+    values = metric(sums)
+    assert values[0] == pytest.approx(signal_detection(20, 5, 10, 15).d_prime.value)
+    assert values[1] == pytest.approx(stats.norm.ppf(0.5 / 10) - stats.norm.ppf(0.5 / 8))
+    assert math.isnan(values[2]), "no question's answer is no"
 
 
 # --- measures with a known truth ---
@@ -158,10 +158,10 @@ def measure(
 def test_agreement_turns_scores_and_counts_the_best() -> None:
     good = np.arange(12.0)
     names = [f"m{i}" for i in range(12)]
-    (found,) = agreements([measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0)
-    assert found.pearson.value == pytest.approx(1)
-    assert found.subsets.all is not None
-    assert (found.subsets.all.top_k, found.subsets.all.chance) == (3, 9 / 12)
+    (agreement,) = agreements([measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0)
+    assert agreement.pearson.value == pytest.approx(1)
+    assert agreement.subsets.all is not None
+    assert (agreement.subsets.all.top_k, agreement.subsets.all.chance) == (3, 9 / 12)
 
 
 def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
@@ -169,11 +169,11 @@ def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
     truth = rng.normal(size=60)
     near, far = truth + 0.3 * rng.normal(size=60), truth + 2 * rng.normal(size=60)
     names = [f"m{i}" for i in range(60)]
-    found = closer([measure("truth", truth), measure("near", near), measure("far", far)], names)
-    one = next(c for c in found if c.criterion == "truth")
-    assert (one.first, one.second) == ("near", "far")
-    assert one.test.difference > 0.2
-    assert one.test.p < 0.001
+    comparisons = closer([measure("truth", truth), measure("near", near), measure("far", far)], names)
+    by_truth = next(c for c in comparisons if c.criterion == "truth")
+    assert (by_truth.first, by_truth.second) == ("near", "far")
+    assert by_truth.test.difference > 0.2
+    assert by_truth.test.p < 0.001
     same = [measure("truth", truth), measure("near", near, answers="truth"), measure("far", far)]
     assert not [c for c in closer(same, names) if c.criterion == "truth"], "its own answers are no independent judge"
 
@@ -182,11 +182,11 @@ def test_separations_against_brute_force() -> None:
     scores = {"a": np.array([0.9, 0.7, 0.5]), "b": np.array([0.5, 0.52, 0.9])}
     names = ["m0", "m1", "m2"]
     spans = {k: {n: (s - 0.05, s + 0.05) for n, s in zip(names, v.tolist(), strict=True)} for k, v in scores.items()}
-    (found,) = separations([measure(k, v, intervals=spans[k]) for k, v in scores.items()], names)
-    assert (found.pairs, found.both, found.neither) == (3, 2, 0)
-    assert found.opposed == (("m0", "m2"), ("m1", "m2"))
-    assert found.only_one == (("m0", "m1"),)
-    assert found.only_other == ()
+    (separation,) = separations([measure(k, v, intervals=spans[k]) for k, v in scores.items()], names)
+    assert (separation.pairs, separation.both, separation.neither) == (3, 2, 0)
+    assert separation.opposed == (("m0", "m2"), ("m1", "m2"))
+    assert separation.only_first == (("m0", "m1"),)
+    assert separation.only_second == ()
 
 
 # --- through a store ---
@@ -213,7 +213,7 @@ def two(make_benchmark: Callable[..., Path], store: Store) -> tuple[list[hqm.Ben
     benchmarks = [quiz(make_benchmark, "long", 400), quiz(make_benchmark, "short", 40)]
     audits = []
     for benchmark in benchmarks:
-        people = [
+        respondents = [
             recorded(name, {
                 ("original", run): {
                     item.id: str(item.target) if rng.random() < 0.5 + 0.03 * k else {"yes": "no", "no": "yes"}[item.target]
@@ -223,7 +223,7 @@ def two(make_benchmark: Callable[..., Path], store: Store) -> tuple[list[hqm.Ben
             })
             for k, name in enumerate(FAMILIES)
         ]  # fmt: skip
-        stored = administered(store, benchmark, people)
+        stored = administered(store, benchmark, respondents)
         audits.append(hqm.audit(hqm.gather(benchmark, store, stored)))
     return benchmarks, audits
 
@@ -235,28 +235,29 @@ def truth(items: int) -> float:
 
 
 def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
-    found = compare_audits(two[1])
-    assert [m.label for m in found.measures] == ["Long", "Short"]
-    assert len(found.respondents) == 16
-    assert found.length == 40
-    by = found.indicators["test_retest.rho_g"]
+    comparison = compare_audits(two[1])
+    assert [m.label for m in comparison.measures] == ["Long", "Short"]
+    assert len(comparison.respondents) == 16
+    assert comparison.length == 40
+    by = comparison.indicators["test_retest.rho_g"]
     assert by["Long"].value == pytest.approx(truth(400), abs=0.02)
     assert by["Short"].value == pytest.approx(truth(40), abs=0.12)
     own, common = (
-        next(d for d in found.differences if d.indicator == "test_retest.rho_g" and d.length == at) for at in (None, 40)
+        next(d for d in comparison.differences if d.indicator == "test_retest.rho_g" and d.length == at)
+        for at in (None, 40)
     )
     assert own.adjusted < 0.05, "a test of 400 items repeats better than one of 40"
     assert common.adjusted > 0.05, "item for item they are equally good"
     assert common.test.first == pytest.approx(truth(40), abs=0.15)
-    (agreement,) = found.agreements
+    (agreement,) = comparison.agreements
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
-    (apart,) = found.separations
-    assert len(apart.only_one) > 10 * len(apart.only_other), "the long one tells more respondents apart"
-    short = next(g for g in found.growth if g.measure == "Short")
+    (apart,) = comparison.separations
+    assert len(apart.only_first) > 10 * len(apart.only_second), "the long one tells more respondents apart"
+    short = next(g for g in comparison.growth if g.measure == "Short")
     assert dict(short.items)[540].value == pytest.approx(truth(540), abs=0.03)
     assert dict(short.seeds)[2].value == pytest.approx(2 * short.now.value / (1 + short.now.value))
-    assert any("LENGTH_CONFOUND" in note for note in found.notes)
+    assert any("LENGTH_CONFOUND" in note for note in comparison.notes)
 
 
 def test_readings_of_one_store_ask_nothing(
@@ -265,14 +266,14 @@ def test_readings_of_one_store_ask_nothing(
     folder = str(tmp_path / "long")
     with Store(tmp_path / "store.sqlite", readonly=True) as store:
         audits = read_again([folder], store, RunOptions(), metrics=("accuracy", "f1", "d_prime"))
-    found = compare_audits(audits)
-    assert [m.label for m in found.measures] == ["accuracy", "f1", "d_prime"]
+    comparison = compare_audits(audits)
+    assert [m.label for m in comparison.measures] == ["accuracy", "f1", "d_prime"]
     before = two[1][0].estimate("test_retest.pearson", "accuracy")
-    again = found.measures[0].estimate("test_retest.pearson")
+    again = comparison.measures[0].estimate("test_retest.pearson")
     assert again == before, "the same answers give the same estimate, signature and all"
-    assert found.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(before.value)
-    assert all(math.isnan(a.corrected) for a in found.agreements), "shared noise cannot be taken out"
-    assert found.closer == ()
+    assert comparison.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(before.value)
+    assert all(math.isnan(a.corrected) for a in comparison.agreements), "shared noise cannot be taken out"
+    assert comparison.closer == ()
     with Store(tmp_path / "store.sqlite", readonly=True) as store, pytest.raises(UsageError, match="no metric 'bleu'"):
         read_again([folder], store, RunOptions(), metrics=("bleu",))
 
@@ -281,7 +282,7 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
     """Every other respondent says "Hard to say." for no: one reader takes that for yes, the other for no answer."""
     rng = random.Random(1)
     benchmark = quiz(make_benchmark, "wordy", 60)
-    people = []
+    respondents = []
     for k, name in enumerate(FAMILIES):
         wrong = {"yes": "no", "no": "yes"}
         sheet = {
@@ -291,29 +292,29 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
             }
             for run in (0, 1)
         }  # fmt: skip
-        people.append(recorded(name, sheet))
+        respondents.append(recorded(name, sheet))
     path = tmp_path / "words.sqlite"
     with Store(path) as store:
-        administered(store, benchmark, people)
+        administered(store, benchmark, respondents)
     with Store(path, readonly=True) as store:
         audits = read_again([str(tmp_path / "wordy")], store, RunOptions(), parsers=("pope", "strict"))
-    found = compare_audits(audits)
-    assert [m.label for m in found.measures] == ["parser pope", "parser strict"]
-    lenient, strict = found.measures
-    changed = [n for n in found.respondents if lenient.scores[n] != strict.scores[n]]
+    comparison = compare_audits(audits)
+    assert [m.label for m in comparison.measures] == ["parser pope", "parser strict"]
+    lenient, strict = comparison.measures
+    changed = [n for n in comparison.respondents if lenient.scores[n] != strict.scores[n]]
     assert set(changed) == {f"recorded/{name}" for name in FAMILIES[1::2]}
 
 
 def test_only_shared_respondents_are_compared(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
-    one, other = two[1]
+    first, other = two[1]
     fewer = replace(other, respondents=other.respondents[:12])
-    found = compare_audits([one, fewer])
-    assert len(found.respondents) == 12
-    assert any("Long 4" in note for note in found.notes)
+    comparison = compare_audits([first, fewer])
+    assert len(comparison.respondents) == 12
+    assert any("Long 4" in note for note in comparison.notes)
     with pytest.raises(DesignError, match="share 2 respondents"):
-        compare_audits([one, replace(other, respondents=other.respondents[:2])])
+        compare_audits([first, replace(other, respondents=other.respondents[:2])])
     with pytest.raises(DesignError, match="needs two measures"):
-        compare_audits([one])
+        compare_audits([first])
 
 
 def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
@@ -329,23 +330,23 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
 
 
 def hostile(audits: list[BenchmarkAudit]) -> Comparison:
-    people = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents)
+    respondents = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents)
     others = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[1].respondents)
     return compare_audits(
-        [replace(audits[0], title=f"A {HOSTILE}", respondents=people), replace(audits[1], respondents=others)],
+        [replace(audits[0], title=f"A {HOSTILE}", respondents=respondents), replace(audits[1], respondents=others)],
         command=f"hqm compare {HOSTILE}",
     )
 
 
 def test_the_page_is_self_contained_and_escaped(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
-    found = hostile(two[1])
-    page = render(found)
+    comparison = hostile(two[1])
+    page = render(comparison)
     assert page == render(hostile(two[1]))
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", ""), "namespaces are no requests"
     assert 'lang="en"' in page
     assert "prefers-color-scheme: dark" in page
-    for table in comparison_tables(found):
+    for table in comparison_tables(comparison):
         assert f'id="{table.name}"' in page
 
 
@@ -370,9 +371,9 @@ def test_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     paths = []
-    for one in two[1]:
-        paths.append(tmp_path / f"{one.benchmark}.json")
-        paths[-1].write_text(Audit((one,)).to_json(), encoding="utf-8")
+    for audit in two[1]:
+        paths.append(tmp_path / f"{audit.benchmark}.json")
+        paths[-1].write_text(Audit((audit,)).to_json(), encoding="utf-8")
     for suffix in (".html", ".tex", ".csv", ".md", ".json"):
         assert run(monkeypatch, "compare", *paths, "--to", tmp_path / f"c{suffix}") == 0
         assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")

@@ -54,13 +54,13 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Three pictures of three shapes."""
     from PIL import Image, ImageDraw
 
-    root, found = tmp_path_factory.mktemp("pictures"), []
+    root, paths = tmp_path_factory.mktemp("pictures"), []
     for color, size in (("red", (48, 32)), ("blue", (64, 64)), ("green", (40, 60))):
         picture = Image.new("RGB", size, "white")
         ImageDraw.Draw(picture).ellipse((5, 5, 30, 30), fill=color)
         picture.save(root / f"{color}.png")
-        found.append(root / f"{color}.png")
-    return found
+        paths.append(root / f"{color}.png")
+    return paths
 
 
 def asked(pictures: list[Path], temperature: float, words: tuple[str, ...] = (), tokens: int = 6) -> list[Request]:
@@ -75,13 +75,13 @@ def asked(pictures: list[Path], temperature: float, words: tuple[str, ...] = (),
 
 
 def answers(respondent: Any, requests: list[Request]) -> dict[Key, Response]:
-    found = {(r.prompt, str(r.image), r.run): a for batch in respondent.answer(requests) for r, a in batch}
-    assert len(found) == len(requests)
-    return found
+    by_key = {(r.prompt, str(r.image), r.run): a for batch in respondent.answer(requests) for r, a in batch}
+    assert len(by_key) == len(requests)
+    return by_key
 
 
-def texts(found: dict[Key, Response]) -> dict[Key, tuple[str, str]]:
-    return {key: (response.text, response.state) for key, response in found.items()}
+def texts(by_key: dict[Key, Response]) -> dict[Key, tuple[str, str]]:
+    return {key: (response.text, response.state) for key, response in by_key.items()}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -171,9 +171,9 @@ def test_the_documented_form_is_used_and_recorded(made: Callable[[str], Path], p
     with_template: Any = make_respondent(f"hf/{made('llava')}")
     without: Any = make_respondent(f"hf/{made('llava_without_template')}")
     form = "USER: <image>\n{question} ASSISTANT:"
-    found = answers(without, asked(pictures, 0.0))
-    assert texts(found) == texts(answers(with_template, asked(pictures, 0.0))), "the template says the same"
-    assert {response.detail["prompt"] for response in found.values()} == {form}
+    responses = answers(without, asked(pictures, 0.0))
+    assert texts(responses) == texts(answers(with_template, asked(pictures, 0.0))), "the template says the same"
+    assert {response.detail["prompt"] for response in responses.values()} == {form}
     assert without.identity()["prompt"] == form
     assert "prompt" not in with_template.identity()
     assert make_respondent(f"hf/{made('blip2')}").identity()["prompt"] == "Question: {question} Answer:"
@@ -188,11 +188,11 @@ def test_first_token_probabilities_are_those_of_the_model(made: Callable[[str], 
     from PIL import Image
 
     respondent: Any = make_respondent(f"hf/{made('llava')}")
-    found = answers(respondent, asked(pictures, 1.0, ("yes", "no")))
+    responses = answers(respondent, asked(pictures, 1.0, ("yes", "no")))
     cold = answers(respondent, asked(pictures, 0.5, ("yes", "no")))
     model, processor = respondent._loaded.model, respondent._loaded.processor
     vocabulary = processor.tokenizer.get_vocab()
-    for (question, picture, run), response in found.items():
+    for (question, picture, run), response in responses.items():
         inputs = processor(images=Image.open(picture), text=chat(processor, question), return_tensors="pt")
         with torch.inference_mode():
             scores = model(**inputs).logits[0, -1].double()
@@ -223,12 +223,12 @@ def test_draws_follow_the_recorded_probabilities() -> None:
         Request(benchmark.asked(item), benchmark.images / str(item.image), Sampling(1.0, 1.0, 4, 0), 7 + run, run=run, words=("yes", "no"))
         for run in range(400)
     ]  # fmt: skip
-    found = [a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch]
-    chance = found[0].detail["p"]["yes"]
-    assert {round(a.detail["p"]["yes"], 9) for a in found} == {round(chance, 9)}
-    share = sum(a.text.lower().startswith("yes") for a in found) / len(found)
-    assert abs(share - chance) < 4 * (chance * (1 - chance) / len(found)) ** 0.5 + 1e-9
-    assert found[0].detail["p_lost"] < 0.5
+    drawn = [a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch]
+    chance = drawn[0].detail["p"]["yes"]
+    assert {round(a.detail["p"]["yes"], 9) for a in drawn} == {round(chance, 9)}
+    share = sum(a.text.lower().startswith("yes") for a in drawn) / len(drawn)
+    assert abs(share - chance) < 4 * (chance * (1 - chance) / len(drawn)) ** 0.5 + 1e-9
+    assert drawn[0].detail["p_lost"] < 0.5
 
 
 def test_words_without_a_token_of_their_own_are_not_confused() -> None:
@@ -249,9 +249,9 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
 
 def test_a_word_that_no_token_tells_has_no_probability(made: Callable[[str], Path], pictures: list[Path]) -> None:
     """Two made-up words that begin with one token."""
-    found = answers(make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz")))
-    assert {str(response.detail["p"]) for response in found.values()} == {"{}"}
-    assert {response.detail["p_lost"] for response in found.values()} == {1.0}
+    responses = answers(make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz")))
+    assert {str(response.detail["p"]) for response in responses.values()} == {"{}"}
+    assert {response.detail["p_lost"] for response in responses.values()} == {1.0}
 
 
 def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
@@ -339,11 +339,11 @@ def test_a_batch_ends_between_pictures() -> None:
     requests = [Request("?" * (n % 3 + 1), Path(f"{p}.png"), sampling, n) for p in range(5) for n in range(6)]
     requests.append(replace(requests[0], image=None))
     requests.append(replace(requests[0], sampling=replace(sampling, max_tokens=9)))
-    found = list(batches(list(reversed(requests)), lambda _: 14))
-    assert sorted(r.seed for batch in found for r in batch) == sorted(r.seed for r in requests)
-    homes = [{r.image for r in batch} for batch in found if batch[0].sampling == sampling and batch[0].image]
+    split = list(batches(list(reversed(requests)), lambda _: 14))
+    assert sorted(r.seed for batch in split for r in batch) == sorted(r.seed for r in requests)
+    homes = [{r.image for r in batch} for batch in split if batch[0].sampling == sampling and batch[0].image]
     assert sum(map(len, homes)) == 5, "no picture in two batches"
-    assert all(len({(r.sampling, r.image is None) for r in batch}) == 1 for batch in found)
+    assert all(len({(r.sampling, r.image is None) for r in batch}) == 1 for batch in split)
     assert [len(batch) for batch in batches(requests[:6], lambda _: 4)] == [4, 2], "a picture larger than a batch"
 
 

@@ -151,10 +151,10 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     first = start([*RUN, "1"], store)
     until(lambda: count(store) >= 20, first)
     os.kill(first.pid, signal.SIGSTOP)  # it holds the lock for as long as the others take to start
-    told = start([*RUN, "64"], store, "--no-wait")
+    refused = start([*RUN, "64"], store, "--no-wait")
     waiting = start([*RUN, "64"], store)
-    _, err = told.communicate(timeout=300)
-    assert told.returncode == 1
+    _, err = refused.communicate(timeout=300)
+    assert refused.returncode == 1
     assert f"process {first.pid} on" in err
     assert "leave out --no-wait" in err
     assert waiting.stderr is not None

@@ -21,11 +21,13 @@ RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10,
 
 
 def test_pearson_of_the_peak_flow_data() -> None:
-    found = psy.pearson(WRIGHT, MINI)
-    assert found.value == pytest.approx(0.943279, abs=5e-7)
+    correlation = psy.pearson(WRIGHT, MINI)
+    assert correlation.value == pytest.approx(0.943279, abs=5e-7)
     rival = stats.pearsonr(WRIGHT, MINI)
     ends = rival.confidence_interval()
-    assert (found.value, found.low, found.high) == pytest.approx((rival.statistic, ends.low, ends.high), abs=1e-12)
+    assert (correlation.value, correlation.low, correlation.high) == pytest.approx(
+        (rival.statistic, ends.low, ends.high), abs=1e-12
+    )
 
 
 def test_fisher_interval_as_published() -> None:
@@ -34,9 +36,9 @@ def test_fisher_interval_as_published() -> None:
     noise = np.random.default_rng(0).normal(size=20)
     noise -= np.polyval(np.polyfit(x, noise, 1), x)
     y = x + noise * math.sqrt((1 / 0.9962**2 - 1) * x.var() / noise.var())
-    found = psy.pearson(x, y)
-    assert found.value == pytest.approx(0.9962, abs=1e-9)
-    assert (found.low, found.high) == pytest.approx((0.9902, 0.9985), abs=5e-5)
+    correlation = psy.pearson(x, y)
+    assert correlation.value == pytest.approx(0.9962, abs=1e-9)
+    assert (correlation.low, correlation.high) == pytest.approx((0.9902, 0.9985), abs=5e-5)
 
 
 def test_relatives_widen_the_interval() -> None:
@@ -46,30 +48,30 @@ def test_relatives_widen_the_interval() -> None:
 
 
 def test_icc_of_shrout_and_fleiss() -> None:
-    found = psy.icc(RATINGS)
+    coefficients = psy.icc(RATINGS)
     # psych::ICC of R on the same table, as the reference values of the field print it
-    assert found.a1.value == pytest.approx(0.289764, abs=5e-7)
-    assert (found.a1.low, found.a1.high) == pytest.approx((0.018787, 0.761084), abs=5e-6)
-    assert found.c1.value == pytest.approx(0.714841, abs=5e-7)
-    assert (found.c1.low, found.c1.high) == pytest.approx((0.342465, 0.945858), abs=5e-6)
-    assert (found.sem_agreement, found.sem_consistency) == pytest.approx((2.50278, 1.00968), abs=5e-5)
-    assert found.mdc95 == pytest.approx(6.93734, abs=5e-5)
-    assert found.ms_columns / found.ms_error == pytest.approx(31.866, abs=5e-3)
+    assert coefficients.a1.value == pytest.approx(0.289764, abs=5e-7)
+    assert (coefficients.a1.low, coefficients.a1.high) == pytest.approx((0.018787, 0.761084), abs=5e-6)
+    assert coefficients.c1.value == pytest.approx(0.714841, abs=5e-7)
+    assert (coefficients.c1.low, coefficients.c1.high) == pytest.approx((0.342465, 0.945858), abs=5e-6)
+    assert (coefficients.sem_agreement, coefficients.sem_consistency) == pytest.approx((2.50278, 1.00968), abs=5e-5)
+    assert coefficients.mdc95 == pytest.approx(6.93734, abs=5e-5)
+    assert coefficients.ms_columns / coefficients.ms_error == pytest.approx(31.866, abs=5e-3)
 
 
 @given(arrays(float, st.tuples(st.integers(4, 12), st.integers(2, 4)), elements=st.floats(0, 1, width=32)))
 @settings(max_examples=60, deadline=None)
 def test_icc_against_pingouin(scores: np.ndarray) -> None:
-    found = psy.icc(scores)
-    assume(found.a1.status == "ok" and found.ms_error >= 1e-6)
+    coefficients = psy.icc(scores)
+    assume(coefficients.a1.status == "ok" and coefficients.ms_error >= 1e-6)
     import pandas as pd
 
     long = pd.DataFrame([(i, j, x) for i, row in enumerate(scores) for j, x in enumerate(row)], columns=["t", "r", "s"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")["ICC"]
-    assert found.a1.value == pytest.approx(float(table["ICC(A,1)"]), abs=1e-9)
-    assert found.c1.value == pytest.approx(float(table["ICC(C,1)"]), abs=1e-9)
+    assert coefficients.a1.value == pytest.approx(float(table["ICC(A,1)"]), abs=1e-9)
+    assert coefficients.c1.value == pytest.approx(float(table["ICC(C,1)"]), abs=1e-9)
 
 
 scores = arrays(float, 8, elements=st.floats(0, 1, width=16))
@@ -80,22 +82,22 @@ scores = arrays(float, 8, elements=st.floats(0, 1, width=16))
 def test_properties_of_the_correlation(
     x: np.ndarray, y: np.ndarray, order: list[int], scale: float, shift: float
 ) -> None:
-    found = psy.pearson(x, y)
-    assume(found.status == "ok" and min(np.ptp(x), np.ptp(y)) >= 1e-3)
-    assert psy.pearson(x[order], y[order]).value == pytest.approx(found.value, abs=1e-9)
-    assert psy.pearson(y, x).value == pytest.approx(found.value, abs=1e-12)
-    assert psy.pearson(scale * x + shift, y).value == pytest.approx(found.value, abs=1e-7)
-    assert -1 <= found.low <= found.value <= found.high <= 1
+    correlation = psy.pearson(x, y)
+    assume(correlation.status == "ok" and min(np.ptp(x), np.ptp(y)) >= 1e-3)
+    assert psy.pearson(x[order], y[order]).value == pytest.approx(correlation.value, abs=1e-9)
+    assert psy.pearson(y, x).value == pytest.approx(correlation.value, abs=1e-12)
+    assert psy.pearson(scale * x + shift, y).value == pytest.approx(correlation.value, abs=1e-7)
+    assert -1 <= correlation.low <= correlation.value <= correlation.high <= 1
 
 
 @given(scores, scores, st.floats(0.2, 2))
 @settings(deadline=None)
 def test_a_shift_moves_agreement_but_not_consistency(x: np.ndarray, y: np.ndarray, shift: float) -> None:
     # more than 2, so that the means are farther apart afterwards whatever they were
-    one, moved = psy.icc(np.stack([x, y], 1)), psy.icc(np.stack([x, y + shift + 2], 1))
-    assume(one.c1.status == "ok" and one.ms_error >= 1e-6 and one.c1.value > 0.01)
-    assert moved.c1.value == pytest.approx(one.c1.value, abs=1e-7)
-    assert moved.a1.value < one.a1.value
+    original, moved = psy.icc(np.stack([x, y], 1)), psy.icc(np.stack([x, y + shift + 2], 1))
+    assume(original.c1.status == "ok" and original.ms_error >= 1e-6 and original.c1.value > 0.01)
+    assert moved.c1.value == pytest.approx(original.c1.value, abs=1e-7)
+    assert moved.a1.value < original.a1.value
 
 
 DEGENERATE = [
@@ -112,24 +114,24 @@ DEGENERATE = [
 def test_a_correlation_that_does_not_exist_says_why(x: list[float], y: list[float], status: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = psy.pearson(x, y)
-    assert found.status == status
-    assert math.isnan(found.value)
-    assert found.reason
+        correlation = psy.pearson(x, y)
+    assert correlation.status == status
+    assert math.isnan(correlation.value)
+    assert correlation.reason
 
 
 def test_three_respondents_have_no_interval() -> None:
-    found = psy.pearson([1, 2, 3], [1, 3, 2])
-    assert found.status == "ok"
-    assert math.isnan(found.low)
+    correlation = psy.pearson([1, 2, 3], [1, 3, 2])
+    assert correlation.status == "ok"
+    assert math.isnan(correlation.low)
 
 
 def test_identical_administrations() -> None:
     x = [0.1, 0.5, 0.7, 0.9]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = psy.icc(np.stack([x, x], 1))
-        assert (found.a1.value, found.c1.value, psy.pearson(x, x).value) == (1.0, 1.0, 1.0)
+        coefficients = psy.icc(np.stack([x, x], 1))
+        assert (coefficients.a1.value, coefficients.c1.value, psy.pearson(x, x).value) == (1.0, 1.0, 1.0)
         for flat in (np.full((4, 2), 0.3), np.array([[0.2, 0.4]] * 4)):
             degenerate = psy.icc(flat)
             assert {degenerate.a1.status, degenerate.c1.status} == {"degenerate"}
@@ -177,28 +179,28 @@ def test_item_agreement_against_a_loop() -> None:
     x[0, :5] = np.nan
     y[1] = 1.0
     x[1] = 1.0
-    found = psy.item_agreement(x, y)
+    items = psy.item_agreement(x, y)
     for m in range(5):
         pairs = [(a, b) for a, b in zip(x[m], y[m], strict=True) if a == a and b == b]
         po = sum(a == b for a, b in pairs) / len(pairs)
         pa, pb = (sum(p[i] for p in pairs) / len(pairs) for i in (0, 1))
         pe = pa * pb + (1 - pa) * (1 - pb)
-        assert found.agreement[m] == pytest.approx(po)
-        assert found.n_items[m] == len(pairs)
+        assert items.agreement[m] == pytest.approx(po)
+        assert items.n_items[m] == len(pairs)
         if pe < 1:
-            assert found.kappa[m] == pytest.approx((po - pe) / (1 - pe))
+            assert items.kappa[m] == pytest.approx((po - pe) / (1 - pe))
         else:
-            assert math.isnan(found.kappa[m])
-    assert found.worst == min(found.agreement)
+            assert math.isnan(items.kappa[m])
+    assert items.worst == min(items.agreement)
 
 
 def test_kappa_of_an_unbalanced_table() -> None:
     """90/5/5/0: agreement .90, kappa -.0526 (the prevalence paradox of Feinstein and Cicchetti 1990)."""
     x = [1] * 90 + [1] * 5 + [0] * 5
     y = [1] * 90 + [0] * 5 + [1] * 5
-    found = psy.item_agreement([x], [y])
-    assert found.agreement[0] == 0.90
-    assert found.kappa[0] == pytest.approx(-0.0526, abs=5e-5)
+    items = psy.item_agreement([x], [y])
+    assert items.agreement[0] == 0.90
+    assert items.kappa[0] == pytest.approx(-0.0526, abs=5e-5)
 
 
 def test_item_agreement_needs_binary_scores() -> None:
@@ -208,11 +210,11 @@ def test_item_agreement_needs_binary_scores() -> None:
 
 
 def test_the_mean_shift_against_scipy() -> None:
-    found = psy.mean_shift(WRIGHT, MINI)
+    shift = psy.mean_shift(WRIGHT, MINI)
     rival = stats.ttest_rel(MINI, WRIGHT).confidence_interval()
     # Bland and Altman's mean difference, Wright minus mini meter, is -2.1 l/min
-    assert found.value == pytest.approx(2.1176, abs=5e-5)
-    assert (found.low, found.high) == pytest.approx((rival.low, rival.high))
+    assert shift.value == pytest.approx(2.1176, abs=5e-5)
+    assert (shift.low, shift.high) == pytest.approx((rival.low, rival.high))
     assert psy.mean_shift([], []).status == "insufficient"
     assert math.isnan(psy.mean_shift([1], [2]).low)
 
@@ -220,9 +222,11 @@ def test_the_mean_shift_against_scipy() -> None:
 def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
     rng = np.random.default_rng(3)
     right = rng.integers(0, 2, 300).astype(float)
-    found = psy.jackknife_interval({"right": right, "n": np.ones(300)}, np.arange(300), lambda t: t["right"] / t["n"])
+    interval = psy.jackknife_interval(
+        {"right": right, "n": np.ones(300)}, np.arange(300), lambda t: t["right"] / t["n"]
+    )
     half = stats.norm.ppf(0.975) * right.std(ddof=1) / math.sqrt(300)
-    assert (found.low, found.high) == pytest.approx((right.mean() - half, right.mean() + half))
+    assert (interval.low, interval.high) == pytest.approx((right.mean() - half, right.mean() + half))
 
 
 def test_the_jackknife_leaves_whole_clusters_out() -> None:
@@ -242,20 +246,20 @@ def test_the_interval_of_a_share_is_wilsons_when_items_stand_alone() -> None:
 
     for k in (0, 3, 48, 96):
         right = np.array([1.0] * k + [0.0] * (96 - k))
-        found = psy.jackknife_interval(
+        interval = psy.jackknife_interval(
             {"k": right, "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
         )
         # the jackknife's variance divides by n - 1 where the binomial one divides by n
         low, high = proportion_confint(k if k in (0, 96) else k * 95 / 96, 96 if k in (0, 96) else 95, method="wilson")
-        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
     assert psy.jackknife_interval(
         {"k": np.zeros(96), "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
     ).high == pytest.approx(0.0385, abs=5e-5)
 
 
 def test_a_score_that_divides_by_zero_has_no_interval() -> None:
-    found = psy.jackknife_interval(
+    interval = psy.jackknife_interval(
         {"a": np.zeros(3), "b": np.zeros(3)}, np.arange(3), lambda t: np.float64(math.nan) * t["a"]
     )
-    assert found.status == "degenerate"
+    assert interval.status == "degenerate"
     assert psy.jackknife_interval({"a": np.ones(2)}, np.zeros(2, dtype=int), lambda t: t["a"]).value == 2

@@ -42,18 +42,18 @@ def test_intervals_agree_with_scipy(draw: str, size: int) -> None:
     table = answers(3, 400, size)
     drawn = psy.resample(table, {"rate": RATE}, rng=psy.stream(0, "rate"), draw=draw)  # type: ignore[arg-type]
     for method in ("bca", "percentile"):
-        found = drawn.interval("rate", method=method)  # type: ignore[arg-type]
+        interval = drawn.interval("rate", method=method)  # type: ignore[arg-type]
         rival = stats.bootstrap(
             (table[:, 0], table[:, 1]),
             lambda a, b, axis: a.sum(axis=axis) / b.sum(axis=axis),
             paired=True, n_resamples=10_000, method=method, rng=np.random.default_rng(1), batch=1000,
         )  # fmt: skip
         se = float(rival.standard_error)
-        assert found.se == pytest.approx(se, rel=0.04)
+        assert interval.se == pytest.approx(se, rel=0.04)
         ends = rival.confidence_interval
-        assert found.low == pytest.approx(ends.low, abs=0.17 * se)
-        assert found.high == pytest.approx(ends.high, abs=0.17 * se)
-        assert 0 <= found.error < 0.17 * se
+        assert interval.low == pytest.approx(ends.low, abs=0.17 * se)
+        assert interval.high == pytest.approx(ends.high, abs=0.17 * se)
+        assert 0 <= interval.error < 0.17 * se
 
 
 def test_a_skewed_statistic_has_scipys_acceleration() -> None:
@@ -61,23 +61,23 @@ def test_a_skewed_statistic_has_scipys_acceleration() -> None:
     x = np.random.default_rng(5).exponential(size=60)
     table = np.stack([np.ones(60), x, x * x], 1)
     variance = psy.Statistic(lambda t: t[:, 2] / t[:, 0] - (t[:, 1] / t[:, 0]) ** 2)
-    found = psy.resample(table, {"v": variance}, rng=psy.stream(0, "v"), draw="multinomial").interval("v")
+    interval = psy.resample(table, {"v": variance}, rng=psy.stream(0, "v"), draw="multinomial").interval("v")
     rival = stats.bootstrap((x,), np.var, n_resamples=10_000, method="BCa", rng=np.random.default_rng(2))
     se = float(rival.standard_error)
-    assert (found.low, found.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.15 * se)
+    assert (interval.low, interval.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.15 * se)
     left = np.array([np.delete(x, i).var() for i in range(60)])
     d = left.mean() - left
-    assert found.acceleration == pytest.approx((d**3).sum() / (6 * (d**2).sum() ** 1.5), abs=1e-9)
+    assert interval.acceleration == pytest.approx((d**3).sum() / (6 * (d**2).sum() ** 1.5), abs=1e-9)
 
 
 def test_the_limit_law_gives_the_clustered_standard_error() -> None:
     """Miller 2024: the clustered standard error of a mean; 4,000 clusters of 3 items."""
     table = answers(6, 4000, 3)
     drawn = psy.resample(table, {"rate": SMOOTH_RATE}, rng=psy.stream(0, "rate"), replicates=20_000)
-    found = drawn.interval("rate")
-    residual = table[:, 0] - found.value * table[:, 1]
-    assert found.method == "BCa, gaussian"
-    assert found.se == pytest.approx(math.sqrt((residual**2).sum()) / table[:, 1].sum(), rel=0.02)
+    interval = drawn.interval("rate")
+    residual = table[:, 0] - interval.value * table[:, 1]
+    assert interval.method == "BCa, gaussian"
+    assert interval.se == pytest.approx(math.sqrt((residual**2).sum()) / table[:, 1].sum(), rel=0.02)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 80), st.integers(1, 3))
@@ -103,34 +103,34 @@ def test_another_process_with_other_threads_gives_the_same_bits() -> None:
         "d = psy.resample(t, {'r': s}, rng=psy.stream(3, 'r'), replicates=1500);"
         "print(hashlib.sha256(d.values['r'].tobytes()).hexdigest())"
     )
-    found = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True,
             env={**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
         ).stdout
         for threads in ("1", "2")
     }  # fmt: skip
-    assert len(found) == 1
+    assert len(outputs) == 1
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 100))
 @settings(max_examples=20, deadline=None)
 def test_units_do_not_matter(seed: int, scale: float) -> None:
     table = answers(seed, 60)
-    one = psy.resample(table, {"rate": RATE}, rng=psy.stream(0, "r"), replicates=200)
-    two = psy.resample(table * scale, {"rate": RATE}, rng=psy.stream(0, "r"), replicates=200)
-    assert one.values["rate"] == pytest.approx(two.values["rate"], rel=1e-9, nan_ok=True)
+    original = psy.resample(table, {"rate": RATE}, rng=psy.stream(0, "r"), replicates=200)
+    scaled = psy.resample(table * scale, {"rate": RATE}, rng=psy.stream(0, "r"), replicates=200)
+    assert original.values["rate"] == pytest.approx(scaled.values["rate"], rel=1e-9, nan_ok=True)
 
 
 def test_chunks_of_a_long_table_and_single_precision() -> None:
     """Numbers near 1000 with a spread of .001: single precision after centring loses nothing that matters."""
     x = 1000 + np.random.default_rng(8).normal(scale=0.001, size=3000)
     table = np.stack([x, np.ones(3000)], 1)
-    found = psy.resample(table, {"mean": RATE}, rng=psy.stream(0, "m"), replicates=3000, draw="poisson").interval(
+    interval = psy.resample(table, {"mean": RATE}, rng=psy.stream(0, "m"), replicates=3000, draw="poisson").interval(
         "mean"
     )
-    assert found.se == pytest.approx(0.001 / math.sqrt(3000), rel=0.06)
-    assert found.value == pytest.approx(x.mean(), abs=1e-9)
+    assert interval.se == pytest.approx(0.001 / math.sqrt(3000), rel=0.06)
+    assert interval.value == pytest.approx(x.mean(), abs=1e-9)
 
 
 def test_common_random_numbers_pair_the_difference() -> None:
@@ -164,9 +164,9 @@ def test_a_metric_of_named_tallies_agrees_with_the_jackknife() -> None:
     statistic = psy.Statistic(lambda sums: f1(dict(zip(tallies, sums.T, strict=True))), smooth=True)
     rival = psy.jackknife_interval({k: v.astype(float) for k, v in tallies.items()}, np.arange(900) // 3, f1)
     for draw in ("poisson", "gaussian", "multinomial"):
-        found = psy.resample(table, {"f1": statistic}, rng=psy.stream(0, "f1"), draw=draw).interval("f1")  # type: ignore[arg-type]
-        assert found.value == pytest.approx(rival.value)
-        assert found.se == pytest.approx((rival.high - rival.low) / 2 / stats.norm.ppf(0.975), rel=0.03)
+        interval = psy.resample(table, {"f1": statistic}, rng=psy.stream(0, "f1"), draw=draw).interval("f1")  # type: ignore[arg-type]
+        assert interval.value == pytest.approx(rival.value)
+        assert interval.se == pytest.approx((rival.high - rival.low) / 2 / stats.norm.ppf(0.975), rel=0.03)
 
 
 def test_strata_are_drawn_within() -> None:
@@ -182,9 +182,9 @@ def test_strata_are_drawn_within() -> None:
 
 
 def test_strata_have_the_stratified_standard_error() -> None:
-    one, two = answers(1, 300, 1, 0.2), answers(2, 100, 1, 0.7)
-    table = np.concatenate([one, two])
-    expected = math.sqrt(sum(len(t) * t[:, 0].var() for t in (one, two))) / 400
+    first, second = answers(1, 300, 1, 0.2), answers(2, 100, 1, 0.7)
+    table = np.concatenate([first, second])
+    expected = math.sqrt(sum(len(t) * t[:, 0].var() for t in (first, second))) / 400
     for draw in ("poisson", "multinomial", "gaussian"):
         drawn = psy.resample(
             table, {"r": RATE}, rng=psy.stream(0, "r"), strata=[0] * 300 + [1] * 100, draw=draw  # type: ignore[arg-type]
@@ -239,28 +239,28 @@ def test_respondents_and_families_give_the_population_interval() -> None:
     x, y = ability + 0.4 * rng.normal(size=40), ability + 0.4 * rng.normal(size=40)
     pairs = pair_tallies(x, y)
     r = psy.Statistic(pearson_of_sums, role="reliability")
-    found = psy.resample(pairs, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
-    assert found.value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+    interval = psy.resample(pairs, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
+    assert interval.value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
     rival = stats.bootstrap(
         (x, y), lambda a, b: stats.pearsonr(a, b).statistic, paired=True, vectorized=False, n_resamples=3000,
         method="BCa", rng=np.random.default_rng(3),
     )  # fmt: skip
     se = float(rival.standard_error)
-    assert (found.low, found.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.3 * se)
+    assert (interval.low, interval.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.3 * se)
     # two copies of every model in a family of its own say no more than one copy
     twice = psy.aggregate(np.concatenate([pairs, pairs]), np.tile(np.arange(40), 2))
     family = psy.resample(twice, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
-    assert (family.low, family.high) == pytest.approx((found.low, found.high), abs=1e-9)
+    assert (family.low, family.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 def test_a_stratum_of_one_cluster_is_fixed() -> None:
     table = np.concatenate([answers(1, 250), [[5.0, 10]]])
     for draw in ("poisson", "multinomial", "gaussian"):
-        found = psy.resample(
+        interval = psy.resample(
             table, {"r": RATE}, rng=psy.stream(0, "r"), strata=[0] * 250 + [1], draw=draw, replicates=500  # type: ignore[arg-type]
         ).interval("r")  # fmt: skip
-        assert found.status == "ok"
-        assert ("UNDEFINED" in found.flags) == (draw == "poisson")
+        assert interval.status == "ok"
+        assert ("UNDEFINED" in interval.flags) == (draw == "poisson")
 
 
 def test_different_draws_are_not_paired() -> None:
@@ -276,10 +276,10 @@ def test_nine_respondents_have_no_population_interval() -> None:
     drawn = psy.resample(
         pair_tallies(x, x**2), {"r": psy.Statistic(pearson_of_sums)}, rng=psy.stream(0, "r"), unit="respondents"
     )
-    found = drawn.interval("r")
-    assert found.status == "insufficient"
-    assert found.value == pytest.approx(stats.pearsonr(x, x**2).statistic)
-    assert math.isnan(found.low)
+    interval = drawn.interval("r")
+    assert interval.status == "insufficient"
+    assert interval.value == pytest.approx(stats.pearsonr(x, x**2).statistic)
+    assert math.isnan(interval.low)
 
 
 def test_coverage_of_a_rate_is_nominal() -> None:
@@ -289,8 +289,8 @@ def test_coverage_of_a_rate_is_nominal() -> None:
     for trial in range(300):
         shared = rng.beta(1.2, 2.8, 120)
         table = np.stack([rng.binomial(3, shared), np.full(120, 3)], 1).astype(float)
-        found = psy.resample(table, {"r": RATE}, rng=psy.stream(trial, "r"), replicates=1000).interval("r")
-        hits += found.low <= 0.3 <= found.high
+        interval = psy.resample(table, {"r": RATE}, rng=psy.stream(trial, "r"), replicates=1000).interval("r")
+        hits += interval.low <= 0.3 <= interval.high
     assert 0.91 <= hits / 300 <= 0.985
 
 
@@ -308,10 +308,10 @@ def test_an_interval_that_does_not_exist_says_why(case: str) -> None:
     table, statuses = DEGENERATE[case]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = psy.resample(table, {"r": RATE}, rng=psy.stream(0, "r"), replicates=100).interval("r")
-    assert found.status in statuses.split()
-    assert found.reason
-    assert math.isnan(found.low)
+        interval = psy.resample(table, {"r": RATE}, rng=psy.stream(0, "r"), replicates=100).interval("r")
+    assert interval.status in statuses.split()
+    assert interval.reason
+    assert math.isnan(interval.low)
 
 
 def test_wrong_shapes_are_refused() -> None:

@@ -68,23 +68,23 @@ def lsat(data: Path) -> dict[str, np.ndarray]:
 
 
 def test_alpha_of_brennans_first_data_set() -> None:
-    found = psy.cronbach_alpha(BRENNAN_1)
+    alpha = psy.cronbach_alpha(BRENNAN_1)
     # Brennan 2001 prints .844; R's psych, which drops the item everybody passed, gives .8515
-    assert found.coefficient.value == pytest.approx(0.844495, abs=5e-7)
-    assert (found.coefficient.low, found.coefficient.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
-    assert found.varying.value == pytest.approx(0.8515, abs=5e-5)
-    assert (found.k, found.k_varying) == (12, 11)
-    assert found.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
+    assert alpha.coefficient.value == pytest.approx(0.844495, abs=5e-7)
+    assert (alpha.coefficient.low, alpha.coefficient.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
+    assert alpha.varying.value == pytest.approx(0.8515, abs=5e-5)
+    assert (alpha.k, alpha.k_varying) == (12, 11)
+    assert alpha.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
     assert psy.kr21(BRENNAN_1).value == pytest.approx(0.761129, abs=5e-7)
     assert psy.lambda2(BRENNAN_1).value == pytest.approx(0.878084, abs=5e-7)
 
 
 def test_bonetts_interval() -> None:
     """Bonett 2002, equation 6, worked by hand for alpha .844495, k = 12, M = 10."""
-    found = psy.cronbach_alpha(BRENNAN_1).bonett
-    assert found is not None
+    bounds = psy.cronbach_alpha(BRENNAN_1).bonett
+    assert bounds is not None
     half = 1.959964 * math.sqrt(2 * 12 / (11 * 8))
-    assert (found.low, found.high) == pytest.approx(
+    assert (bounds.low, bounds.high) == pytest.approx(
         (1 - 0.155505 * math.exp(half), 1 - 0.155505 * math.exp(-half)), abs=1e-5
     )
 
@@ -108,40 +108,40 @@ def test_omega_of_thurstones_tests() -> None:
 
 
 def test_split_halves_of_the_hqm_paper() -> None:
-    found = psy.split_half(TABLE_5, np.random.default_rng(0))
-    assert (found.splits, found.exhaustive, found.undefined) == (35, True, 0)
-    assert (found.mean, found.minimum, found.maximum) == pytest.approx((0.9654, 0.8923, 0.9896), abs=5e-5)
+    halves = psy.split_half(TABLE_5, np.random.default_rng(0))
+    assert (halves.splits, halves.exhaustive, halves.undefined) == (35, True, 0)
+    assert (halves.mean, halves.minimum, halves.maximum) == pytest.approx((0.9654, 0.8923, 0.9896), abs=5e-5)
 
 
 def test_families_of_the_hqm_paper() -> None:
     """21 checkpoints of 11 families count as about ten."""
     overall = TABLE_5.mean(axis=1)
-    found = psy.family_dependence(overall, TABLE_5_FAMILY)
-    assert found.icc.value == pytest.approx(0.762, abs=5e-4)
-    assert found.n_eff == pytest.approx(10.06, abs=0.01)
-    assert (found.n, found.families, found.flags) == (21, 11, ("FAMILY_DEPENDENCE",))
+    dependence = psy.family_dependence(overall, TABLE_5_FAMILY)
+    assert dependence.icc.value == pytest.approx(0.762, abs=5e-4)
+    assert dependence.n_eff == pytest.approx(10.06, abs=0.01)
+    assert (dependence.n, dependence.families, dependence.flags) == (21, 11, ("FAMILY_DEPENDENCE",))
 
 
 def test_the_range_of_the_hqm_paper() -> None:
     """Alpha over the types is .961 for all 21 models and .842 among the best eight."""
-    found = psy.range_restriction(
+    restriction = psy.range_restriction(
         TABLE_5.mean(axis=1),
         lambda i: psy.cronbach_alpha(TABLE_5[i]).coefficient.value,
         top=8,
         higher_is_better=False,
     )
-    assert (found.unadjusted, found.observed) == pytest.approx((0.961, 0.842), abs=5e-4)
-    assert found.flags == ("RANGE_INFLATED",)
-    assert found.expected == pytest.approx(1 - (1 - found.unadjusted) / found.u**2)
+    assert (restriction.unadjusted, restriction.observed) == pytest.approx((0.961, 0.842), abs=5e-4)
+    assert restriction.flags == ("RANGE_INFLATED",)
+    assert restriction.expected == pytest.approx(1 - (1 - restriction.unadjusted) / restriction.u**2)
 
 
 def test_leave_one_out_finds_the_outlier() -> None:
     rng = np.random.default_rng(1)
     x, y = np.append(rng.normal(size=15), 12), np.append(rng.normal(size=15), 12)
-    found = psy.leave_one_out(lambda i: psy.pearson(x[i], y[i]).value, 16, scores=x)
-    assert (found.strongest, found.flags) == (15, ("DOMINANT_MODEL",))
-    assert found.without[15] == pytest.approx(np.corrcoef(x[:15], y[:15])[0, 1])
-    assert found.low == min(found.without)
+    influence = psy.leave_one_out(lambda i: psy.pearson(x[i], y[i]).value, 16, scores=x)
+    assert (influence.strongest, influence.flags) == (15, ("DOMINANT_MODEL",))
+    assert influence.without[15] == pytest.approx(np.corrcoef(x[:15], y[:15])[0, 1])
+    assert influence.low == min(influence.without)
     line = np.arange(16.0)
     bent = line + 3 * np.sin(line)
     calm = psy.leave_one_out(lambda i: psy.pearson(line[i], bent[i]).value, 16, scores=line)
@@ -154,12 +154,12 @@ tables = arrays(float, st.tuples(st.integers(5, 12), st.integers(3, 6)), element
 @given(tables)
 @settings(max_examples=60, deadline=None)
 def test_alpha_against_pingouin(x: np.ndarray) -> None:
-    found = psy.cronbach_alpha(x).coefficient
-    assume(found.status == "ok" and np.ptp(x.sum(axis=1)) >= 0.05)
+    alpha = psy.cronbach_alpha(x).coefficient
+    assume(alpha.status == "ok" and np.ptp(x.sum(axis=1)) >= 0.05)
     import pandas as pd
 
     value, _ = pingouin.cronbach_alpha(pd.DataFrame(x))
-    assert found.value == pytest.approx(float(value), abs=1e-9)
+    assert alpha.value == pytest.approx(float(value), abs=1e-9)
 
 
 @given(tables, st.randoms(use_true_random=False), st.floats(0.1, 4), st.floats(-2, 2))
@@ -171,9 +171,9 @@ def test_order_shift_and_scale_do_not_matter(x: np.ndarray, random: object, scal
     random.shuffle(columns)  # type: ignore[attr-defined]
     moved = scale * x[rows][:, columns] + shift
     for function in (lambda y: psy.cronbach_alpha(y).coefficient, psy.lambda2):
-        one, other = function(x), function(moved)
-        if one.status == other.status == "ok" and abs(one.value) < 50:
-            assert other.value == pytest.approx(one.value, abs=1e-5)
+        original, other = function(x), function(moved)
+        if original.status == other.status == "ok" and abs(original.value) < 50:
+            assert other.value == pytest.approx(original.value, abs=1e-5)
     assert psy.lambda2(x).value >= psy.cronbach_alpha(x).coefficient.value - 1e-9
 
 
@@ -210,12 +210,12 @@ def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
     strata = ["a"] * 5 + ["b"] * 5
     parts = [x[:, :5], x[:, 5:]]
     error = sum(p.sum(1).var(ddof=1) * (1 - psy.cronbach_alpha(p).coefficient.value) for p in parts)
-    found = psy.stratified_alpha(x, strata, np.random.default_rng(6))
-    assert found.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
-    assert found.low < found.value < found.high
-    assert found.value > psy.cronbach_alpha(x).coefficient.value + 0.02, "alpha takes the kinds' difference for error"
+    alpha = psy.stratified_alpha(x, strata, np.random.default_rng(6))
+    assert alpha.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
+    assert alpha.low < alpha.value < alpha.high
+    assert alpha.value > psy.cronbach_alpha(x).coefficient.value + 0.02, "alpha takes the kinds' difference for error"
     # true reliability of the total: var of 5a + 5b over that plus ten unit errors
-    assert found.value == pytest.approx(50 / 60, abs=0.06)
+    assert alpha.value == pytest.approx(50 / 60, abs=0.06)
     assert not psy.split_half(np.hstack([x, x]), np.random.default_rng(7)).exhaustive
 
 
@@ -225,8 +225,8 @@ def test_all_halves_against_a_loop() -> None:
     for half in combinations(range(5), 2):
         r = np.corrcoef(x[:, half].sum(1), np.delete(x, half, axis=1).sum(1))[0, 1]
         values.append(2 * r / (1 + r))
-    found = psy.split_half(x, np.random.default_rng(0))
-    assert (found.splits, found.mean, found.minimum) == pytest.approx((10, np.mean(values), min(values)))
+    halves = psy.split_half(x, np.random.default_rng(0))
+    assert (halves.splits, halves.mean, halves.minimum) == pytest.approx((10, np.mean(values), min(values)))
 
 
 def test_a_family_is_drawn_as_a_whole() -> None:
@@ -246,11 +246,11 @@ def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x, rng)]
-        found += [psy.stratified_alpha(x, ["a"] * x.shape[1], rng), psy.omega_t(x, rng)]
+        coefficients = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x, rng)]
+        coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1], rng), psy.omega_t(x, rng)]
         halves = psy.split_half(x, rng)
-    assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in found), found
-    assert {c.status for c in found[:4]} == {status}
+    assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), coefficients
+    assert {c.status for c in coefficients[:4]} == {status}
     assert halves.status == status
 
 
@@ -301,8 +301,8 @@ def test_alpha_recovers_the_planted_reliability() -> None:
     reached, covered = [], 0
     for _ in range(300):
         x = rng.normal(size=(20, 1)) + 2 * rng.normal(size=(20, k))
-        found = psy.cronbach_alpha(x).coefficient
-        reached.append(found.value)
-        covered += found.low <= truth <= found.high
+        alpha = psy.cronbach_alpha(x).coefficient
+        reached.append(alpha.value)
+        covered += alpha.low <= truth <= alpha.high
     assert np.mean(reached) == pytest.approx(truth, abs=0.02)
     assert covered / 300 > 0.92

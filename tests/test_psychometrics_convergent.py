@@ -36,20 +36,20 @@ def test_htmt_of_holzinger_and_swineford() -> None:
         covariance[i, : i + 1] = covariance[: i + 1, i] = [float(v) for v in row.split()]
     sd = np.sqrt(np.diag(covariance))
     r = covariance / np.outer(sd, sd)
-    found = [
+    ratios = [
         psy.htmt_of(r, FACTORS, *pair) for pair in (("visual", "textual"), ("visual", "speed"), ("textual", "speed"))
     ]
-    assert found == pytest.approx([0.424323, 0.423542, 0.289568], abs=2e-4)
+    assert ratios == pytest.approx([0.424323, 0.423542, 0.289568], abs=2e-4)
     assert psy.htmt_of(TOY, list("aabb"), "a", "b") == pytest.approx(0.593366, abs=5e-7)
 
 
 def test_williams_test_as_published() -> None:
     """R's psych::r.test(103, .4, .3, .1): t = .83, p < .41."""
-    found = psy.williams_test(0.4, 0.3, 0.1, 103)
-    assert (found.t, found.p) == pytest.approx((0.83, 0.41), abs=5e-3)
-    assert found.df == 100
+    comparison = psy.williams_test(0.4, 0.3, 0.1, 103)
+    assert (comparison.t, comparison.p) == pytest.approx((0.83, 0.41), abs=5e-3)
+    assert comparison.df == 100
     turned = psy.williams_test(0.3, 0.4, 0.1, 103)
-    assert (turned.t, turned.p) == pytest.approx((-found.t, found.p))
+    assert (turned.t, turned.p) == pytest.approx((-comparison.t, comparison.p))
 
 
 def test_williams_test_keeps_its_level() -> None:
@@ -83,9 +83,9 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
     rng = np.random.default_rng(2)
     traits, methods = list("abcabcab"), list("11122233")
     x = rng.normal(size=(15, 8)) + rng.normal(size=(15, 1))
-    found = psy.multitrait_multimethod(x, traits, methods, reliabilities=[0.9] * 8)
+    matrix = psy.multitrait_multimethod(x, traits, methods, reliabilities=[0.9] * 8)
     r = np.corrcoef(x.T)
-    assert np.array(found.correlations) == pytest.approx(r)
+    assert np.array(matrix.correlations) == pytest.approx(r)
     beyond, within = [], []
     for i, j in product(range(8), repeat=2):
         if i >= j or traits[i] != traits[j]:
@@ -99,26 +99,26 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
             if methods[b] == methods[i]:
                 beyond.append(r[i, j] > r[j, b])
                 within.append(r[i, j] > r[i, b])
-    assert found.over_hetero_method == (sum(beyond), len(beyond))
-    assert found.over_hetero_trait == (sum(within), len(within))
+    assert matrix.over_hetero_method == (sum(beyond), len(beyond))
+    assert matrix.over_hetero_trait == (sum(within), len(within))
     p = [stats.pearsonr(x[:, i], x[:, j]) for i, j in product(range(8), repeat=2) if i < j and traits[i] == traits[j]]
-    assert found.mean_convergent == pytest.approx(np.mean([v.statistic for v in p]))
-    assert found.convergent[1] == len(p)
+    assert matrix.mean_convergent == pytest.approx(np.mean([v.statistic for v in p]))
+    assert matrix.convergent[1] == len(p)
 
 
 def test_htmt_is_near_the_true_correlation_and_its_interval_covers() -> None:
     rng = np.random.default_rng(3)
     values, covered = [], 0
     for _ in range(40):
-        one = rng.normal(size=60)
-        other = 0.6 * one + 0.8 * rng.normal(size=60)
-        x = np.stack([f + rng.normal(size=60) for f in [one] * 4 + [other] * 4], axis=1)
-        found = psy.htmt(x, ["a"] * 4 + ["b"] * 4, "a", "b", rng, replicates=200)
-        values.append(found.value)
-        covered += found.low <= 0.6 <= found.high
+        first = rng.normal(size=60)
+        other = 0.6 * first + 0.8 * rng.normal(size=60)
+        x = np.stack([f + rng.normal(size=60) for f in [first] * 4 + [other] * 4], axis=1)
+        ratio = psy.htmt(x, ["a"] * 4 + ["b"] * 4, "a", "b", rng, replicates=200)
+        values.append(ratio.value)
+        covered += ratio.low <= 0.6 <= ratio.high
     assert np.mean(values) == pytest.approx(0.6, abs=0.05)
     assert covered >= 34
-    same = np.stack([one + 0.5 * rng.normal(size=60) for _ in range(6)], axis=1)
+    same = np.stack([first + 0.5 * rng.normal(size=60) for _ in range(6)], axis=1)
     assert psy.htmt(same, list("aaabbb"), "a", "b", rng, replicates=200).flags == ("NOT_DISTINCT",)
 
 
@@ -126,16 +126,16 @@ def test_two_benchmarks_that_agree_only_in_the_large() -> None:
     rng = np.random.default_rng(4)
     level = np.repeat([0.2, 0.8], 10)
     x, y = level + 0.05 * rng.normal(size=20), level + 0.05 * rng.normal(size=20)
-    found = psy.benchmark_agreement(x, y, np.random.default_rng(5))
-    assert found.all is not None
-    assert found.top_half is not None
-    assert found.all.pearson > 0.95
-    assert abs(found.top_half.pearson) < 0.7
-    assert (found.all.n, found.top_half.n, found.halves) == (20, 10, 200)
-    assert found.all.chance == 9 / 20
-    assert found.pearson_range[0] < found.all.pearson
-    assert found == psy.benchmark_agreement(x, y, np.random.default_rng(5))
-    assert found.all.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
+    agreement = psy.benchmark_agreement(x, y, np.random.default_rng(5))
+    assert agreement.all is not None
+    assert agreement.top_half is not None
+    assert agreement.all.pearson > 0.95
+    assert abs(agreement.top_half.pearson) < 0.7
+    assert (agreement.all.n, agreement.top_half.n, agreement.halves) == (20, 10, 200)
+    assert agreement.all.chance == 9 / 20
+    assert agreement.pearson_range[0] < agreement.all.pearson
+    assert agreement == psy.benchmark_agreement(x, y, np.random.default_rng(5))
+    assert agreement.all.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12), st.integers(1, 3))
@@ -168,9 +168,9 @@ def test_order_shift_and_scale_do_not_matter(seed: int, rows: list[int], scale: 
     x = rng.normal(size=(14, 4)) + rng.normal(size=(14, 1))
     groups, methods = list("aabb"), list("1212")
     moved = scale * x[rows] + shift
-    one, other = psy.htmt(x, groups, "a", "b"), psy.htmt(moved, groups, "a", "b")
-    assert one.status == other.status
-    assert other.value == pytest.approx(one.value, rel=1e-6, nan_ok=True)
+    original, other = psy.htmt(x, groups, "a", "b"), psy.htmt(moved, groups, "a", "b")
+    assert original.status == other.status
+    assert other.value == pytest.approx(original.value, rel=1e-6, nan_ok=True)
     first, second = (psy.multitrait_multimethod(v, groups, methods) for v in (x, moved))
     assert first.over_hetero_method == second.over_hetero_method
     generator = np.random.default_rng(0)
@@ -195,10 +195,10 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (rng.normal(size=(9, 4)), "insufficient"),
             (np.ones((20, 4)), "degenerate"),
         ):
-            found = psy.multitrait_multimethod(x, traits, methods)
-            assert found.status == status
-            assert found.reason
-            assert found.convergent == (0, 0)
+            matrix = psy.multitrait_multimethod(x, traits, methods)
+            assert matrix.status == status
+            assert matrix.reason
+            assert matrix.convergent == (0, 0)
         few = psy.multitrait_multimethod(rng.normal(size=(9, 4)), traits, methods)
         assert len(few.correlations) == 4
         assert psy.multitrait_multimethod(rng.normal(size=(20, 2)), ["a", "b"], ["1", "1"]).status == "not_applicable"

@@ -18,58 +18,58 @@ TAXONOMY = ["attribute", "action", "counting", "environment", "comparison", "rel
 
 def test_indices_against_scipy() -> None:
     labels = ["a"] * 50 + ["b"] * 30 + ["c"] * 20
-    found = psy.type_coverage(labels, ["a", "b", "c", "d"], n_min=25)
+    coverage = psy.type_coverage(labels, ["a", "b", "c", "d"], n_min=25)
     p = [0.5, 0.3, 0.2, 0]
-    assert found.evenness.value == pytest.approx(stats.entropy(p) / math.log(4))
-    assert found.effective.value == pytest.approx(math.exp(stats.entropy(p)))
-    assert found.simpson.value == pytest.approx(0.62)
-    assert found.min_share.value == 0
-    assert found.index.value == 0.5
-    assert [kind.missing_items for kind in found.types] == [0, 0, 5, 25]
+    assert coverage.evenness.value == pytest.approx(stats.entropy(p) / math.log(4))
+    assert coverage.effective.value == pytest.approx(math.exp(stats.entropy(p)))
+    assert coverage.simpson.value == pytest.approx(0.62)
+    assert coverage.min_share.value == 0
+    assert coverage.index.value == 0.5
+    assert [kind.missing_items for kind in coverage.types] == [0, 0, 5, 25]
 
 
 @given(st.lists(st.sampled_from([*"abcd", None]), max_size=60), st.randoms())
 @settings(deadline=None)
 def test_properties(labels: list[str | None], random: object) -> None:
-    found = psy.type_coverage(labels, list("abcd"), n_min=5)
+    coverage = psy.type_coverage(labels, list("abcd"), n_min=5)
     random.shuffle(labels)  # type: ignore[attr-defined]
     again = psy.type_coverage(labels, list("abcd"), n_min=5)
-    assert [k.items for k in again.types] == [k.items for k in found.types]
-    assert sum(k.items for k in found.types) + found.unlabelled == len(labels)
-    assert 0 <= found.index.value <= 1
-    if found.status == "ok":
-        assert 1 <= found.effective.value <= 4 + 1e-9
-        assert 0 <= found.evenness.value <= 1 + 1e-9
-        assert found.effective.value >= 1 / (1 - found.simpson.value) - 1e-9
+    assert [k.items for k in again.types] == [k.items for k in coverage.types]
+    assert sum(k.items for k in coverage.types) + coverage.unlabelled == len(labels)
+    assert 0 <= coverage.index.value <= 1
+    if coverage.status == "ok":
+        assert 1 <= coverage.effective.value <= 4 + 1e-9
+        assert 0 <= coverage.evenness.value <= 1 + 1e-9
+        assert coverage.effective.value >= 1 / (1 - coverage.simpson.value) - 1e-9
 
 
 def test_a_wording_repeated_is_one_wording() -> None:
     """HQH: 500 existence items ask one sentence; the other types ask 500 different ones."""
     labels = [t for t in TAXONOMY for _ in range(500)]
     questions = ["Describe the image." if t == "existence" else f"{t} {i}?" for i, t in enumerate(labels)]
-    found = psy.type_coverage(labels, TAXONOMY, questions=questions)
-    assert found.types[-1].wordings == 1
-    assert {kind.wordings for kind in found.types[:-1]} == {500}
-    assert found.index.value == 1
-    assert found.evenness.value == pytest.approx(1)
+    coverage = psy.type_coverage(labels, TAXONOMY, questions=questions)
+    assert coverage.types[-1].wordings == 1
+    assert {kind.wordings for kind in coverage.types[:-1]} == {500}
+    assert coverage.index.value == 1
+    assert coverage.evenness.value == pytest.approx(1)
 
 
 def test_mmhal_is_labelled_but_not_measurable() -> None:
     """96 items, 12 a type: the standard error of a type's rate is .14."""
-    found = psy.type_coverage([t for t in TAXONOMY for _ in range(12)], TAXONOMY)
-    assert found.n_min == 278
-    assert {kind.state for kind in found.types} == {"labelled, not measurable"}
-    assert found.types[0].sem == pytest.approx(0.14, abs=0.005)
-    assert found.index.value == 0
+    coverage = psy.type_coverage([t for t in TAXONOMY for _ in range(12)], TAXONOMY)
+    assert coverage.n_min == 278
+    assert {kind.state for kind in coverage.types} == {"labelled, not measurable"}
+    assert coverage.types[0].sem == pytest.approx(0.14, abs=0.005)
+    assert coverage.index.value == 0
 
 
 def test_claims_are_no_evidence() -> None:
-    found = psy.type_coverage([None] * 1000, TAXONOMY, claimed=TAXONOMY[:5])
-    assert [kind.state for kind in found.types] == ["claimed, no evidence"] * 5 + ["absent"] * 3
-    assert found.index.value == 0
-    assert found.status == "insufficient"
-    assert math.isnan(found.evenness.value)
-    assert found.unlabelled == 1000
+    coverage = psy.type_coverage([None] * 1000, TAXONOMY, claimed=TAXONOMY[:5])
+    assert [kind.state for kind in coverage.types] == ["claimed, no evidence"] * 5 + ["absent"] * 3
+    assert coverage.index.value == 0
+    assert coverage.status == "insufficient"
+    assert math.isnan(coverage.evenness.value)
+    assert coverage.unlabelled == 1000
 
 
 def test_amber_d(data: Path) -> None:
@@ -81,21 +81,21 @@ def test_amber_d(data: Path) -> None:
         "discriminative-attribute-action": "action", "discriminative-hallucination": "existence",
         "discriminative-relation": "relation", "relation": "relation",
     }  # fmt: skip
-    found = psy.type_coverage(
+    coverage = psy.type_coverage(
         [names[notes[q["id"]]["type"]] for q in asked], TAXONOMY, images=[q["image"] for q in asked],
         questions=[q["query"] for q in asked], claimed=["ocr"],
     )  # fmt: skip
-    items = {kind.name: kind.items for kind in found.types}
+    items = {kind.name: kind.items for kind in coverage.types}
     assert items == {
         "attribute": 4764, "action": 792, "counting": 2072, "environment": 0, "comparison": 0, "relation": 1664,
         "ocr": 0, "existence": 4924,
     }  # fmt: skip
-    assert found.index.value == 5 / 8
+    assert coverage.index.value == 5 / 8
     # the release has 10 repeated pairs; one question differs between its files
-    assert found.duplicates == 10
+    assert coverage.duplicates == 10
     state = [q for q in asked if notes[q["id"]]["type"] == "discriminative-attribute-state"]
-    assert found.types[0].images == len({q["image"] for q in state})
-    assert found.types[0].wordings == len({q["query"].lower().strip("? .") for q in state})
+    assert coverage.types[0].images == len({q["image"] for q in state})
+    assert coverage.types[0].wordings == len({q["query"].lower().strip("? .") for q in state})
 
 
 def test_the_standard_error_is_that_of_the_clustered_score() -> None:
@@ -104,23 +104,23 @@ def test_the_standard_error_is_that_of_the_clustered_score() -> None:
     images = np.repeat(np.arange(40), 3)
     x = (rng.random((4, 120)) < rng.random(40)[images] * 0.6 + 0.2).astype(float)
     x[0, 5] = math.nan
-    found = psy.type_coverage(["a"] * 120, ["a"], images=images.tolist(), scores=x)
+    coverage = psy.type_coverage(["a"] * 120, ["a"], images=images.tolist(), scores=x)
     squared = []
     for row in x:
         seen = np.isfinite(row)
-        one = psy.jackknife_interval(
+        interval = psy.jackknife_interval(
             {"k": np.where(seen, row, 0), "n": seen.astype(float)}, images, lambda t: t["k"] / t["n"]
         )
-        squared.append(((one.high - one.low) / 2 / stats.norm.ppf(0.975)) ** 2)
-    assert found.types[0].sem == pytest.approx(math.sqrt(np.mean(squared)), rel=0.01)
+        squared.append(((interval.high - interval.low) / 2 / stats.norm.ppf(0.975)) ** 2)
+    assert coverage.types[0].sem == pytest.approx(math.sqrt(np.mean(squared)), rel=0.01)
     plain = psy.type_coverage(["a"] * 120, ["a"])
     assert plain.types[0].sem == pytest.approx(0.5 / math.sqrt(120))
 
 
 def test_audited_labels() -> None:
     """Wilson 1927: 0 of 96 reaches .0385."""
-    found = psy.type_coverage(["a"] * 300, ["a"], audited={"a": (0, 96)})
-    accuracy = found.types[0].label_accuracy
+    coverage = psy.type_coverage(["a"] * 300, ["a"], audited={"a": (0, 96)})
+    accuracy = coverage.types[0].label_accuracy
     assert accuracy is not None
     assert accuracy.high == pytest.approx(0.0385, abs=5e-5)
     few = psy.type_coverage(["a"] * 300, ["a"], audited={"a": (40, 49)}).types[0].label_accuracy
@@ -129,10 +129,10 @@ def test_audited_labels() -> None:
 
 
 def test_several_labels_and_labels_from_elsewhere() -> None:
-    found = psy.type_coverage([["a", "b"], "a", "z", None, ()], ["a", "b"])
-    assert [kind.items for kind in found.types] == [2, 1]
-    assert found.outside == (("z", 1),)
-    assert found.unlabelled == 2
+    coverage = psy.type_coverage([["a", "b"], "a", "z", None, ()], ["a", "b"])
+    assert [kind.items for kind in coverage.types] == [2, 1]
+    assert coverage.outside == (("z", 1),)
+    assert coverage.unlabelled == 2
 
 
 def test_coverage_degenerate() -> None:
@@ -159,11 +159,11 @@ def test_prmse_is_what_a_regression_on_true_scores_explains() -> None:
     true = rng.multivariate_normal([0, 0, 0], [[1, 0.9, 0.3], [0.9, 1, 0.3], [0.3, 0.3, 1]], size=n)
     noise = np.array([1.5, 0.8, 0.6])
     observed = true + noise * rng.normal(size=(n, 3))
-    found = psy.prmse(np.cov(observed, rowvar=False), 1 / (1 + noise**2))
+    explained = psy.prmse(np.cov(observed, rowvar=False), 1 / (1 + noise**2))
     total = observed.sum(1)
     for j in range(3):
-        assert found[j][0] == pytest.approx(np.corrcoef(true[:, j], observed[:, j])[0, 1] ** 2, abs=0.005)
-        assert found[j][1] == pytest.approx(np.corrcoef(true[:, j], total)[0, 1] ** 2, abs=0.005)
+        assert explained[j][0] == pytest.approx(np.corrcoef(true[:, j], observed[:, j])[0, 1] ** 2, abs=0.005)
+        assert explained[j][1] == pytest.approx(np.corrcoef(true[:, j], total)[0, 1] ** 2, abs=0.005)
 
 
 def binary(seed: int, respondents: int, per_type: int, correlation: float) -> tuple[np.ndarray, list[str]]:
@@ -179,9 +179,9 @@ def test_subscores_add_value_only_where_types_differ() -> None:
     apart, labels = binary(2, 150, 30, 0.2)
     assert all(kind.adds and kind.certain for kind in psy.subscore_value(apart, labels))
     alike, labels = binary(3, 150, 15, 0.99)
-    found = psy.subscore_value(alike, labels)
-    assert not any(kind.certain for kind in found)
-    assert not any(kind.adds for kind in found)
+    subscores = psy.subscore_value(alike, labels)
+    assert not any(kind.certain for kind in subscores)
+    assert not any(kind.adds for kind in subscores)
 
 
 def test_subscores_against_the_formulas_step_by_step() -> None:
@@ -189,12 +189,12 @@ def test_subscores_against_the_formulas_step_by_step() -> None:
     import pingouin
 
     x, labels = binary(4, 40, 10, 0.6)
-    found = psy.subscore_value(x, labels)
+    subscores = psy.subscore_value(x, labels)
     parts = [x[:, [i for i, t in enumerate(labels) if t == name]] for name in "abc"]
     alpha = [pingouin.cronbach_alpha(pd.DataFrame(part))[0] for part in parts]
     errors = [part.sum(1).var(ddof=1) * (1 - a) for part, a in zip(parts, alpha, strict=True)]
     total = x.sum(1)
-    for j, kind in enumerate(found):
+    for j, kind in enumerate(subscores):
         s = parts[j].sum(1)
         assert kind.by_subscore == pytest.approx(alpha[j])
         true = s.var(ddof=1) - errors[j]
@@ -212,9 +212,9 @@ def test_subscores_that_do_not_exist_say_why() -> None:
         assert {k.status for k in psy.subscore_value(np.full((9, 4), math.nan), list("aabb"))} == {"insufficient"}
         x, labels = binary(5, 20, 5, 0.5)
         labels[0] = "alone"
-        found = psy.subscore_value(x, labels)
-        assert found[0].status == "insufficient"
-        assert found[1].status in ("ok", "degenerate")
+        subscores = psy.subscore_value(x, labels)
+        assert subscores[0].status == "insufficient"
+        assert subscores[1].status in ("ok", "degenerate")
     with pytest.raises(ValueError, match="label"):
         psy.subscore_value(np.zeros((4, 2)), ["a"])
     with pytest.raises(ValueError, match="square"):

@@ -31,16 +31,16 @@ def simulated(
 
 def test_the_table_90_5_5_0() -> None:
     """The prevalence paradox (Feinstein and Cicchetti 1990): Po .90, kappa -.0526, AC1 .8895, PA .947, NA 0."""
-    found = psy.table_agreement(90, 5, 5, 0)
-    values = (found.agreement, found.kappa, found.ac1, found.positive, found.negative)
+    agreement = psy.table_agreement(90, 5, 5, 0)
+    values = (agreement.agreement, agreement.kappa, agreement.ac1, agreement.positive, agreement.negative)
     assert values == pytest.approx((0.90, -0.0526, 0.8895, 0.947, 0.0), abs=5e-4)
-    assert found.n == 100
+    assert agreement.n == 100
 
 
 def test_the_adjusted_interval_of_rogan_and_gladen() -> None:
     """Lee et al. (arXiv 2511.21140): p .75, sensitivity .90, specificity .85, n 1000, 100 + 100 calibration items."""
-    found = psy.rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
-    assert (found.value, found.low, found.high) == pytest.approx((0.800, 0.7316, 0.8869), abs=5e-5)
+    adjusted = psy.rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
+    assert (adjusted.value, adjusted.low, adjusted.high) == pytest.approx((0.800, 0.7316, 0.8869), abs=5e-5)
 
 
 def test_labels_that_hqh_needs() -> None:
@@ -61,9 +61,11 @@ def test_the_disattenuated_value_is_near_the_truth() -> None:
     full, corrected = [], []
     for _ in range(150):
         automatic, human, _ = simulated(rng, m=40, n=400, labels=60)
-        found = psy.criterion_validity(automatic, human)
-        full.append(found.full.value)
-        corrected.append(found.disattenuated.value if math.isnan(found.disattenuated.raw) else found.disattenuated.raw)
+        validity = psy.criterion_validity(automatic, human)
+        full.append(validity.full.value)
+        corrected.append(
+            validity.disattenuated.value if math.isnan(validity.disattenuated.raw) else validity.disattenuated.raw
+        )
     # true judge score: t sens + (1 - t)(1 - spec) with t ~ (.5, .1), sens, spec ~ (.85, .07)
     t = np.clip(0.5 + 0.1 * rng.normal(size=400_000), 0.05, 0.95)
     sens, spec = np.clip(0.85 + 0.07 * rng.normal(size=(2, 400_000)), 0.5, 1)
@@ -86,33 +88,33 @@ def test_the_correction_by_hand() -> None:
     v_h = (residual(h) ** 2).sum() / df / 10
     c = (residual(a[:, :10]) * residual(h)).sum() / df
     s = np.cov(a.mean(axis=1), h.mean(axis=1))
-    found = psy.criterion_validity(automatic, human)
+    validity = psy.criterion_validity(automatic, human)
     known = (s[0, 1] - c / 30) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h))
-    reached = found.disattenuated.value if math.isnan(found.disattenuated.raw) else found.disattenuated.raw
+    reached = validity.disattenuated.value if math.isnan(validity.disattenuated.raw) else validity.disattenuated.raw
     assert reached == pytest.approx(known)
-    assert found.reliability_automatic == pytest.approx(1 - v_a / s[0, 0])
-    assert found.reliability_automatic == pytest.approx(psy.cronbach_alpha(a).coefficient.value)
-    assert found.ceiling == pytest.approx(math.sqrt(found.reliability_automatic * found.reliability_human))
-    assert found.full.value == pytest.approx(stats.pearsonr(a.mean(1), h.mean(1)).statistic)
-    assert found.same.value == pytest.approx(stats.pearsonr(a[:, :10].mean(1), h.mean(1)).statistic)
-    assert found.full_rank.value == pytest.approx(stats.spearmanr(a.mean(1), h.mean(1)).statistic)
-    assert "ATTENUATION" in found.flags
-    assert found.influence.without[3] == pytest.approx(
+    assert validity.reliability_automatic == pytest.approx(1 - v_a / s[0, 0])
+    assert validity.reliability_automatic == pytest.approx(psy.cronbach_alpha(a).coefficient.value)
+    assert validity.ceiling == pytest.approx(math.sqrt(validity.reliability_automatic * validity.reliability_human))
+    assert validity.full.value == pytest.approx(stats.pearsonr(a.mean(1), h.mean(1)).statistic)
+    assert validity.same.value == pytest.approx(stats.pearsonr(a[:, :10].mean(1), h.mean(1)).statistic)
+    assert validity.full_rank.value == pytest.approx(stats.spearmanr(a.mean(1), h.mean(1)).statistic)
+    assert "ATTENUATION" in validity.flags
+    assert validity.influence.without[3] == pytest.approx(
         np.corrcoef(np.delete(a.mean(1), 3), np.delete(h.mean(1), 3))[0, 1]
     )
 
 
 def test_the_interval_of_the_disattenuated_value() -> None:
     automatic, human, _ = simulated(np.random.default_rng(2), m=20, n=400, labels=200, spread=0.15)
-    one = psy.criterion_validity(automatic, human, np.random.default_rng(3))
+    validity = psy.criterion_validity(automatic, human, np.random.default_rng(3))
     again = psy.criterion_validity(automatic, human, np.random.default_rng(3))
-    assert one == again
-    assert one.disattenuated.low < one.disattenuated.value <= one.disattenuated.high <= 1
-    assert "respondents" in one.disattenuated.method
+    assert validity == again
+    assert validity.disattenuated.low < validity.disattenuated.value <= validity.disattenuated.high <= 1
+    assert "respondents" in validity.disattenuated.method
     pairs = [f"family {i // 2}" for i in range(20)]
     family = psy.criterion_validity(automatic, human, np.random.default_rng(3), families=pairs, n_eff=10)
     assert "families" in family.disattenuated.method
-    assert family.full.low < one.full.low
+    assert family.full.low < validity.full.low
     # weights of the bootstrap against rows repeated by hand
     from hqm.psychometrics.criterion import _Moments
 
@@ -126,8 +128,8 @@ def test_the_interval_of_the_disattenuated_value() -> None:
 def test_bonett_and_wright_by_hand() -> None:
     r = 0.8285714
     half = 1.959964 * math.sqrt((1 + r * r / 2) / 3)
-    found = psy.spearman([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
-    assert (found.low, found.high) == pytest.approx(
+    correlation = psy.spearman([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
+    assert (correlation.low, correlation.high) == pytest.approx(
         (math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)), abs=1e-6
     )
     assert psy.spearman([1, 2, 3], [1, 2, 3]).status == "ok"
@@ -141,10 +143,10 @@ labels = arrays(float, (3, 25), elements=st.sampled_from([0.0, 1.0, math.nan]))
 def test_item_agreement_against_scikit_learn(a: np.ndarray, h: np.ndarray) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = psy.judge_errors(a, h)
-    assume(found.status == "ok")
+        errors = psy.judge_errors(a, h)
+    assume(errors.status == "ok")
     both = np.isfinite(a) & np.isfinite(h)
-    for table, x, y, known in zip(found.per_respondent, a, h, both, strict=True):
+    for table, x, y, known in zip(errors.per_respondent, a, h, both, strict=True):
         x, y = x[known], y[known]
         assert table.n == len(x)
         if table.status != "ok":
@@ -156,7 +158,7 @@ def test_item_agreement_against_scikit_learn(a: np.ndarray, h: np.ndarray) -> No
             assert table.positive == pytest.approx(f1_score(y, x))
         if y.any():
             assert table.sensitivity == pytest.approx(recall_score(y, x))
-    assert found.pooled.n == both.sum()
+    assert errors.pooled.n == both.sum()
 
 
 def test_gwets_coefficient_against_krippendorff_style_limits() -> None:
@@ -177,16 +179,16 @@ def test_unequal_judges_are_found_and_equal_ones_pass() -> None:
         rejected += psy.judge_errors(automatic, human).homogeneous is False
     assert rejected / 150 < 0.1
     automatic, human, _ = simulated(rng, m=12, n=400, labels=400, errors=0.1)
-    found = psy.judge_errors(automatic, human)
-    assert found.homogeneous is False
-    assert "JUDGE_DIF" in found.flags
-    rows = found.per_respondent
+    errors = psy.judge_errors(automatic, human)
+    assert errors.homogeneous is False
+    assert "JUDGE_DIF" in errors.flags
+    rows = errors.per_respondent
     table = [[t.both for t in rows], [t.human_only for t in rows]]
     g, p, _, _ = stats.chi2_contingency(table, lambda_="log-likelihood", correction=False)
     q = stats.chi2_contingency(
         [[t.neither for t in rows], [t.automatic_only for t in rows]], lambda_="log-likelihood", correction=False
     )[1]
-    assert (found.p_sensitivity, found.p_specificity) == pytest.approx(psy.benjamini_hochberg([p, q]))
+    assert (errors.p_sensitivity, errors.p_specificity) == pytest.approx(psy.benjamini_hochberg([p, q]))
     assert g > 0
     assert {c.status for c in psy.rogan_gladen_scores(automatic, human)} == {"not_applicable"}
 
@@ -195,11 +197,11 @@ def test_rogan_gladen_recovers_the_truth_of_an_equal_judge() -> None:
     rng = np.random.default_rng(6)
     automatic, human, truth = simulated(rng, m=10, n=4000, labels=300, errors=0.0)
     errors = psy.judge_errors(automatic, human)
-    found = psy.rogan_gladen_scores(automatic, human, errors)
-    assert {c.status for c in found} == {"ok"}
+    adjusted = psy.rogan_gladen_scores(automatic, human, errors)
+    assert {c.status for c in adjusted} == {"ok"}
     raw = automatic.mean(axis=1)
-    assert np.abs([c.value for c in found] - truth).mean() < np.abs(raw - truth).mean()
-    assert sum(c.low <= t <= c.high for c, t in zip(found, truth, strict=True)) >= 9
+    assert np.abs([c.value for c in adjusted] - truth).mean() < np.abs(raw - truth).mean()
+    assert sum(c.low <= t <= c.high for c, t in zip(adjusted, truth, strict=True)) >= 9
 
 
 def test_prediction_powered_scores_against_their_definition() -> None:
@@ -228,13 +230,13 @@ def test_corrected_scores_beat_the_judge_and_the_labels_alone() -> None:
     covered = 0
     for _ in range(30):
         automatic, human, truth = simulated(rng, n=2000)
-        found = psy.ppi_scores(automatic, human)
-        values = np.array([c.value for c in found.scores])
-        for name, x in (("judge", found.automatic), ("labels", found.human), ("ppi", values)):
+        corrected = psy.ppi_scores(automatic, human)
+        values = np.array([c.value for c in corrected.scores])
+        for name, x in (("judge", corrected.automatic), ("labels", corrected.human), ("ppi", values)):
             error[name] += float(((np.array(x) - truth) ** 2).mean()) / 30
             if name in r:
                 r[name] += float(np.corrcoef(x, truth)[0, 1]) / 30
-        covered += sum(c.low <= t <= c.high for c, t in zip(found.scores, truth, strict=True))
+        covered += sum(c.low <= t <= c.high for c, t in zip(corrected.scores, truth, strict=True))
     assert error["ppi"] < error["labels"] < error["judge"]
     assert r["ppi"] > r["judge"]
     assert covered / 600 == pytest.approx(0.95, abs=0.03)
@@ -246,17 +248,17 @@ def test_rank_changes_are_listed() -> None:
     judge = human.copy()
     judge[0] = np.where(rng.uniform(size=400) < 0.6, 1.0, human[0])
     human[:, 150:] = np.nan
-    found = psy.ppi_scores(judge, human)
-    assert (found.ranks_automatic, found.ranks_corrected) == ((1, 2), (2, 1))
-    assert found.rank_changes == ((0, 1, 2), (1, 2, 1))
+    corrected = psy.ppi_scores(judge, human)
+    assert (corrected.ranks_automatic, corrected.ranks_corrected) == ((1, 2), (2, 1))
+    assert corrected.rank_changes == ((0, 1, 2), (1, 2, 1))
 
 
 def test_few_labels_are_not_mixed_with_the_judge() -> None:
     automatic, human, _ = simulated(np.random.default_rng(10), m=2, n=200, labels=49)
-    found = psy.ppi_scores(automatic, human)
-    assert found.lambdas == (0.0, 0.0)
-    assert found.scores[0].flags == ("FEW_LABELS",)
-    assert found.scores[0].value == pytest.approx(np.nanmean(human[0]))
+    corrected = psy.ppi_scores(automatic, human)
+    assert corrected.lambdas == (0.0, 0.0)
+    assert corrected.scores[0].flags == ("FEW_LABELS",)
+    assert corrected.scores[0].value == pytest.approx(np.nanmean(human[0]))
     assert psy.ppi_scores(automatic, human, fewest=49).lambdas[0] > 0
 
 
@@ -265,8 +267,8 @@ def test_few_labels_are_not_mixed_with_the_judge() -> None:
 def test_order_does_not_matter(seed: int, items: list[int], rows: list[int]) -> None:
     automatic, human, _ = simulated(np.random.default_rng(seed), m=6, n=60, labels=55)
     a, h = automatic[rows][:, items], human[rows][:, items]
-    one, other = psy.ppi_scores(automatic, human), psy.ppi_scores(a, h)
-    assert [other.scores[i].value for i in range(6)] == pytest.approx([one.scores[m].value for m in rows])
+    original, other = psy.ppi_scores(automatic, human), psy.ppi_scores(a, h)
+    assert [other.scores[i].value for i in range(6)] == pytest.approx([original.scores[m].value for m in rows])
     first, second = psy.criterion_validity(automatic, human), psy.criterion_validity(a, h)
     assert first.full.status == second.full.status
     assert second.full.value == pytest.approx(first.full.value, nan_ok=True)
@@ -286,9 +288,9 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (np.full((4, 5), nan), np.ones((4, 5))),
             (np.ones((4, 1)), np.ones((4, 1))),
         ):
-            found = psy.criterion_validity(a, h, rng)
-            assert {found.full.status, found.disattenuated.status, found.influence.status} == {"insufficient"}
-            assert found.full.reason
+            validity = psy.criterion_validity(a, h, rng)
+            assert {validity.full.status, validity.disattenuated.status, validity.influence.status} == {"insufficient"}
+            assert validity.full.reason
         flat = psy.criterion_validity(np.ones((5, 6)), np.ones((5, 6)), rng)
         assert {flat.full.status, flat.disattenuated.status} == {"degenerate"}
         noise = psy.criterion_validity(
@@ -317,8 +319,12 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
         low = psy.rogan_gladen(0.05, 100, 0.9, 50, 0.9, 50)
         assert (low.value, low.flags) == (0.0, ("CAPPED",))
         assert low.raw < 0
-        one = psy.ppi_scores([[1.0, 1, 1]], [[1.0, nan, nan]])
-        assert (one.scores[0].status, one.automatic, one.ranks_corrected) == ("insufficient", (1.0,), (0,))
+        corrected = psy.ppi_scores([[1.0, 1, 1]], [[1.0, nan, nan]])
+        assert (corrected.scores[0].status, corrected.automatic, corrected.ranks_corrected) == (
+            "insufficient",
+            (1.0,),
+            (0,),
+        )
         same = psy.ppi_scores(np.ones((1, 80)), np.where(np.arange(80) < 60, 1.0, nan)[None])
         assert same.scores[0].flags == ("NO_VARIANCE",)
         assert math.isnan(same.scores[0].low)

@@ -108,8 +108,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
 def parts(result: Any) -> Iterator[Any]:
     """Every frozen result inside a result."""
     if isinstance(result, (tuple, list)):
-        for one in result:
-            yield from parts(one)
+        for part in result:
+            yield from parts(part)
     elif dataclasses.is_dataclass(result):
         yield result
         for field in dataclasses.fields(result):
@@ -189,9 +189,9 @@ def test_leaving_out_clusters_of_constant_or_missing_scores_gives_no_number() ->
 def test_more_noise_than_spread_gives_zero_with_the_raw_value() -> None:
     rng = np.random.default_rng(3)
     negative = next(
-        found
-        for found in (psy.rho_g((rng.random((2, 5, 40)) < 0.5).astype(float)).rho for _ in range(50))
-        if "NEGATIVE_COMPONENT" in found.flags
+        rho
+        for rho in (psy.rho_g((rng.random((2, 5, 40)) < 0.5).astype(float)).rho for _ in range(50))
+        if "NEGATIVE_COMPONENT" in rho.flags
     )
     assert negative.value == 0.0
     assert negative.raw < 0

@@ -39,20 +39,20 @@ def test_paired_differences_against_scipy_and_a_loop_over_clusters(seed: int) ->
     rng = np.random.default_rng(seed)
     x = (rng.uniform(size=(5, 60)) < rng.uniform(0.2, 0.9, (5, 1))).astype(float)
     x[2] = x[1]
-    found = psy.paired_differences(x)
+    differences = psy.paired_differences(x)
     clusters = rng.integers(0, 15, 60)
     robust = psy.paired_differences(x, clusters, adjust="bh")
     for a in range(5):
         for b in range(5):
             if a == b:
-                assert math.isnan(found.p[a][b])
+                assert math.isnan(differences.p[a][b])
                 continue
             d = x[a] - x[b]
-            assert found.difference[a][b] == pytest.approx(d.mean())
+            assert differences.difference[a][b] == pytest.approx(d.mean())
             if {a, b} == {1, 2}:
-                assert (found.p[a][b], found.se[a][b]) == (1.0, 0.0)
+                assert (differences.p[a][b], differences.se[a][b]) == (1.0, 0.0)
                 continue
-            assert found.p[a][b] == pytest.approx(stats.ttest_rel(x[a], x[b]).pvalue)
+            assert differences.p[a][b] == pytest.approx(stats.ttest_rel(x[a], x[b]).pvalue)
             groups = np.unique(clusters)
             total = sum((d[clusters == g] - d.mean()).sum() ** 2 for g in groups)
             c = len(groups)
@@ -71,10 +71,10 @@ def test_clustered_standard_errors_against_statsmodels() -> None:
     fit = sm.OLS(x[0] - x[1], np.ones(120)).fit(
         cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
     )
-    found = psy.paired_differences(x, clusters)
-    assert found.se[0][1] == pytest.approx(float(fit.bse[0]) * math.sqrt(30 / 29))
-    assert found.n_clusters == 30
-    assert found.se[0][1] > psy.paired_differences(x).se[0][1]
+    differences = psy.paired_differences(x, clusters)
+    assert differences.se[0][1] == pytest.approx(float(fit.bse[0]) * math.sqrt(30 / 29))
+    assert differences.n_clusters == 30
+    assert differences.se[0][1] > psy.paired_differences(x).se[0][1]
 
 
 def test_planted_ties_are_found() -> None:
@@ -82,15 +82,15 @@ def test_planted_ties_are_found() -> None:
     rng = np.random.default_rng(5)
     ability = np.array([0.9, 0.6, 0.6, 0.25])
     x = (rng.uniform(size=(4, 2000)) < ability[:, None]).astype(float)
-    found = psy.paired_differences(x)
-    assert found.tied_sets == ((0,), (1, 2) if x[1].mean() >= x[2].mean() else (2, 1), (3,))
-    assert found.rank_intervals == ((1, 1), (2, 3), (2, 3), (4, 4))
+    differences = psy.paired_differences(x)
+    assert differences.tied_sets == ((0,), (1, 2) if x[1].mean() >= x[2].mean() else (2, 1), (3,))
+    assert differences.rank_intervals == ((1, 1), (2, 3), (2, 3), (4, 4))
 
 
 def test_being_tied_is_not_transitive() -> None:
-    found = psy.independent_differences([0.5, 0.6, 0.7], [0.04, 0.04, 0.04], level=0.95)
-    assert found.tied_sets == ((2, 1), (1, 0))
-    assert found.rank_intervals == ((2, 3), (1, 3), (1, 2))
+    differences = psy.independent_differences([0.5, 0.6, 0.7], [0.04, 0.04, 0.04], level=0.95)
+    assert differences.tied_sets == ((2, 1), (1, 0))
+    assert differences.rank_intervals == ((2, 3), (1, 3), (1, 2))
     reverse = psy.independent_differences([0.5, 0.6, 0.7], [0.04, 0.04, 0.04], higher_is_better=False)
     assert reverse.tied_sets == ((0, 1), (1, 2))
     assert reverse.rank_intervals == ((1, 2), (1, 3), (2, 3))
@@ -100,8 +100,8 @@ def test_being_tied_is_not_transitive() -> None:
 @settings(max_examples=40, deadline=None)
 def test_tied_sets_are_all_maximal_groups(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    found = psy.independent_differences(rng.uniform(size=7), rng.uniform(0.01, 0.2, 7))
-    distinct = found.distinct()
+    differences = psy.independent_differences(rng.uniform(size=7), rng.uniform(0.01, 0.2, 7))
+    distinct = differences.distinct()
     rivals = set()
     for bits in range(1, 2**7):
         group = [i for i in range(7) if bits >> i & 1]
@@ -109,8 +109,8 @@ def test_tied_sets_are_all_maximal_groups(seed: int) -> None:
             continue
         if not any(all(not distinct[i, g] for g in group) for i in range(7) if i not in group):
             rivals.add(frozenset(group))
-    assert {frozenset(g) for g in found.tied_sets} == rivals
-    assert len(found.tied_sets) == len(rivals)
+    assert {frozenset(g) for g in differences.tied_sets} == rivals
+    assert len(differences.tied_sets) == len(rivals)
 
 
 answers = arrays(float, (4, 30), elements=st.sampled_from([0.0, 1.0]))
@@ -121,14 +121,14 @@ answers = arrays(float, (4, 30), elements=st.sampled_from([0.0, 1.0]))
 def test_order_shift_and_scale_do_not_matter(
     x: np.ndarray, items: list[int], rows: list[int], scale: float, shift: float
 ) -> None:
-    one = psy.paired_differences(x)
+    original = psy.paired_differences(x)
     other = psy.paired_differences(scale * x[rows][:, items] + shift)
-    p, q = np.array(one.p), np.array(other.p)
+    p, q = np.array(original.p), np.array(other.p)
     back = p[np.ix_(rows, rows)]
     assert q == pytest.approx(back, abs=1e-7, nan_ok=True)
-    assert np.array(other.se) == pytest.approx(scale * np.array(one.se)[np.ix_(rows, rows)], abs=1e-9, nan_ok=True)
-    assert all(low <= high for low, high in one.rank_intervals)
-    assert {m for g in one.tied_sets for m in g} == set(range(4))
+    assert np.array(other.se) == pytest.approx(scale * np.array(original.se)[np.ix_(rows, rows)], abs=1e-9, nan_ok=True)
+    assert all(low <= high for low, high in original.rank_intervals)
+    assert {m for g in original.tied_sets for m in g} == set(range(4))
 
 
 def test_false_differences_stay_rare() -> None:
@@ -136,8 +136,8 @@ def test_false_differences_stay_rare() -> None:
     rng = np.random.default_rng(6)
     wrong = 0
     for _ in range(200):
-        found = psy.paired_differences((rng.uniform(size=(6, 150)) < 0.6).astype(float))
-        wrong += len(found.tied_sets) > 1
+        differences = psy.paired_differences((rng.uniform(size=(6, 150)) < 0.6).astype(float))
+        wrong += len(differences.tied_sets) > 1
     assert wrong / 200 <= 0.08
 
 
@@ -161,12 +161,12 @@ def test_saturation_of_a_solved_benchmark() -> None:
     assert psy.saturation(1 - solved).flags == ("FLOOR",)
     assert psy.saturation(1 - solved, higher_is_better=False).flags == ("CEILING",)
     wide = (rng.uniform(size=(10, 200)) < np.linspace(0.2, 0.8, 10)[:, None]).astype(float)
-    found = psy.saturation(wide)
-    assert found.flags == ()
-    assert found.headroom == pytest.approx(1 - wide.mean(axis=1).max())
-    assert found.easy == np.mean(wide.mean(axis=0) >= 0.95 - 1e-12)
+    saturation = psy.saturation(wide)
+    assert saturation.flags == ()
+    assert saturation.headroom == pytest.approx(1 - wide.mean(axis=1).max())
+    assert saturation.easy == np.mean(wide.mean(axis=0) >= 0.95 - 1e-12)
     graded = psy.saturation(6 * wide, bounds=(0, 6))
-    assert (graded.headroom, graded.easy) == pytest.approx((6 * found.headroom, found.easy))
+    assert (graded.headroom, graded.easy) == pytest.approx((6 * saturation.headroom, saturation.easy))
     gap = wide.copy()
     gap[0, :50] = np.nan
     assert psy.saturation(gap).status == "ok"
@@ -175,8 +175,8 @@ def test_saturation_of_a_solved_benchmark() -> None:
 def test_strata() -> None:
     """Wright and Masters 1982: G = 2 resolves (4 * 2 + 1) / 3 = 3 strata."""
     scores = np.array([-1.0, 0, 1]) * math.sqrt(5)
-    found = psy.separation(scores, np.ones(3))
-    assert (found.ratio, found.strata) == pytest.approx((2, 3))
+    separation = psy.separation(scores, np.ones(3))
+    assert (separation.ratio, separation.strata) == pytest.approx((2, 3))
     low = psy.separation([0.5, 0.51, 0.52], [0.1, 0.1, 0.1])
     assert (low.ratio, low.flags) == (0.0, ("NEGATIVE_COMPONENT",))
 
@@ -186,11 +186,11 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for x in (np.empty((0, 4)), np.empty((3, 0)), np.ones((1, 5)), np.ones((3, 1)), np.full((3, 4), nan)):
-            found = psy.paired_differences(x)
-            assert found.status == "insufficient"
-            assert found.reason
-            assert (found.tied_sets, found.rank_intervals) == ((), ())
-            assert found.separable_pairs() == (0, 0)
+            differences = psy.paired_differences(x)
+            assert differences.status == "insufficient"
+            assert differences.reason
+            assert (differences.tied_sets, differences.rank_intervals) == ((), ())
+            assert differences.separable_pairs() == (0, 0)
             assert psy.saturation(x).status in ("insufficient", "ok")
         same = psy.paired_differences(np.ones((3, 5)))
         assert same.tied_sets == ((0, 1, 2),)

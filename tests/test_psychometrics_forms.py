@@ -34,9 +34,9 @@ def test_pope_and_its_parallel_form() -> None:
 
 
 def test_signal_detection_of_pope() -> None:
-    found = psy.signal_detection_from_rates(0.461, 0.783, 0.333)
-    assert (found.hit_rate, found.false_alarm_rate) == pytest.approx((0.866, 0.741), abs=5e-4)
-    assert (found.d_prime.value, found.criterion.value) == pytest.approx((0.462, -0.878), abs=1e-3)
+    detection = psy.signal_detection_from_rates(0.461, 0.783, 0.333)
+    assert (detection.hit_rate, detection.false_alarm_rate) == pytest.approx((0.866, 0.741), abs=5e-4)
+    assert (detection.d_prime.value, detection.criterion.value) == pytest.approx((0.462, -0.878), abs=1e-3)
     otter = psy.signal_detection_from_rates(0.438, 0.756, 0.667)
     assert otter.balanced_accuracy.value == pytest.approx(0.334, abs=5e-4)
 
@@ -59,8 +59,8 @@ def test_a_shift_of_the_criterion_leaves_the_sensitivity() -> None:
     """d' of 1 seen at three criteria, many items: the model's own invariance."""
     for c in (-0.7, 0.0, 0.9):
         h, f = stats.norm.sf(c - 0.5), stats.norm.sf(c + 0.5)
-        found = psy.signal_detection(h * 1e6, (1 - h) * 1e6, f * 1e6, (1 - f) * 1e6)
-        assert (found.d_prime.value, found.criterion.value) == pytest.approx((1, c), abs=1e-5)
+        detection = psy.signal_detection(h * 1e6, (1 - h) * 1e6, f * 1e6, (1 - f) * 1e6)
+        assert (detection.d_prime.value, detection.criterion.value) == pytest.approx((1, c), abs=1e-5)
 
 
 def test_the_interval_of_the_sensitivity_covers() -> None:
@@ -77,14 +77,14 @@ def test_the_interval_of_the_sensitivity_covers() -> None:
 def test_a_lean_in_answers_and_its_interval() -> None:
     rng = np.random.default_rng(1)
     yes = (rng.random((2, 3, 300)) < np.array([0.8, 0.5, 0.2])[:, None]).astype(float)
-    found = psy.acquiescence(yes[0], yes[1])
+    lean = psy.acquiescence(yes[0], yes[1])
     by_rates = psy.acquiescence(yes[0].mean(axis=1), yes[1].mean(axis=1))
-    assert [c.value for c in found.respondents] == pytest.approx([c.value for c in by_rates.respondents])
-    first = found.respondents[0].fixed
+    assert [c.value for c in lean.respondents] == pytest.approx([c.value for c in by_rates.respondents])
+    first = lean.respondents[0].fixed
     assert first is not None
     error = ((yes[0, 0] + yes[1, 0]) / 2).std(ddof=1) / math.sqrt(300)
     assert (first.low, first.high) == pytest.approx(
-        (found.respondents[0].value - Z * error, found.respondents[0].value + Z * error)
+        (lean.respondents[0].value - Z * error, lean.respondents[0].value + Z * error)
     )
     assert first.low <= 0.3 <= first.high
     # two copies of every item in one cluster carry no more information
@@ -97,13 +97,13 @@ def test_coherence_of_opposite_questions() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 2000)
     sees, parrot, coin = np.array([truth, 1 - truth]), np.ones((2, 2000)), rng.integers(0, 2, (2, 2000))
-    found = psy.pair_coherence(np.stack([sees[0], parrot[0], coin[0]]), np.stack([sees[1], parrot[1], coin[1]]))
-    assert found.coherent[0].value == 1.0
-    assert found.coherent[1].value == 0.0
-    assert found.coherent[2].value == pytest.approx(0.5, abs=0.04)
-    assert found.chance[2] == pytest.approx(0.5, abs=0.01)
-    assert found.corrected[0] == 1.0
-    assert found.corrected[2] == pytest.approx(0.0, abs=0.08)
+    coherence = psy.pair_coherence(np.stack([sees[0], parrot[0], coin[0]]), np.stack([sees[1], parrot[1], coin[1]]))
+    assert coherence.coherent[0].value == 1.0
+    assert coherence.coherent[1].value == 0.0
+    assert coherence.coherent[2].value == pytest.approx(0.5, abs=0.04)
+    assert coherence.chance[2] == pytest.approx(0.5, abs=0.01)
+    assert coherence.corrected[0] == 1.0
+    assert coherence.corrected[2] == pytest.approx(0.0, abs=0.08)
     # the chance of a respondent who says yes with rate y on both forms: 2 y (1 - y)
     y = np.array([[1.0] * 30 + [0.0] * 70])
     assert psy.pair_coherence(y, y).chance[0] == pytest.approx(2 * 0.3 * 0.7)
@@ -118,9 +118,9 @@ def test_the_balanced_score_is_an_icc_of_two() -> None:
     b = a + rng.normal(0.3, 0.5, 10)
     long = pd.DataFrame({"t": [*range(10)] * 2, "r": [0] * 10 + [1] * 10, "s": [*a, *b]})
     table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")["ICC"]
-    found = psy.balanced_score(a, b).reliability
-    assert found.value == pytest.approx(float(table["ICC(A,k)"]), abs=1e-9)
-    assert found.low < found.value < found.high
+    reliability = psy.balanced_score(a, b).reliability
+    assert reliability.value == pytest.approx(float(table["ICC(A,k)"]), abs=1e-9)
+    assert reliability.low < reliability.value < reliability.high
 
 
 # -- heterogeneity of the shift
@@ -132,12 +132,12 @@ def test_cochrans_q_against_a_loop_and_statsmodels() -> None:
     rng = np.random.default_rng(4)
     effects, variances = rng.normal(size=9), rng.uniform(0.2, 2, 9)
     rival = combine_effects(effects, variances)
-    found = psy.shift_heterogeneity_of_scores(effects, variances)
-    assert found.test.statistic == pytest.approx(rival.q)
-    assert found.i2 == pytest.approx(max(0.0, rival.i2))
-    assert found.shift.value == pytest.approx(rival.mean_effect_fe)
-    assert found.shift.se == pytest.approx(rival.sd_eff_w_fe)
-    assert found.deviation**2 == pytest.approx(max(0.0, effects.var(ddof=1) - variances.mean()), abs=1e-12)
+    heterogeneity = psy.shift_heterogeneity_of_scores(effects, variances)
+    assert heterogeneity.test.statistic == pytest.approx(rival.q)
+    assert heterogeneity.i2 == pytest.approx(max(0.0, rival.i2))
+    assert heterogeneity.shift.value == pytest.approx(rival.mean_effect_fe)
+    assert heterogeneity.shift.se == pytest.approx(rival.sd_eff_w_fe)
+    assert heterogeneity.deviation**2 == pytest.approx(max(0.0, effects.var(ddof=1) - variances.mean()), abs=1e-12)
 
 
 def test_the_size_and_power_of_the_heterogeneity_test() -> None:
@@ -160,7 +160,7 @@ def test_heterogeneity_with_clusters_and_gaps() -> None:
     a, b = rng.integers(0, 2, (2, 4, 60)).astype(float)
     a[0, :7] = np.nan
     clusters = np.arange(60) // 4
-    found = psy.shift_heterogeneity(a, b, clusters)
+    heterogeneity = psy.shift_heterogeneity(a, b, clusters)
     for m in range(4):
         d, labels = (a - b)[m], clusters
         keep = np.isfinite(d)
@@ -168,8 +168,8 @@ def test_heterogeneity_with_clusters_and_gaps() -> None:
         used = sorted(set(labels.tolist()))
         residuals = [float((d[labels == c] - d.mean()).sum()) for c in used]
         variance = len(used) / (len(used) - 1) * sum(r * r for r in residuals) / len(d) ** 2
-        assert found.shifts[m] == pytest.approx(d.mean())
-        assert found.errors[m] == pytest.approx(math.sqrt(variance))
+        assert heterogeneity.shifts[m] == pytest.approx(d.mean())
+        assert heterogeneity.errors[m] == pytest.approx(math.sqrt(variance))
 
 
 def test_the_correlation_of_forms_without_the_seeds() -> None:
@@ -178,10 +178,10 @@ def test_the_correlation_of_forms_without_the_seeds() -> None:
     true = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=20_000)
     a, b = (true + rng.normal(0, math.sqrt(1 / 3), true.shape)).T
     noise = np.full(20_000, 1 / 3)
-    found = psy.form_reliability(a, b, noise, noise, np.random.default_rng(0), n_bootstrap=50)
-    assert found.true.value == pytest.approx(0.9, abs=0.01)
-    assert found.attenuation == pytest.approx(0.75, abs=0.01)
-    assert found.observed.value == pytest.approx(found.true.value * found.attenuation, abs=1e-12)
+    reliability = psy.form_reliability(a, b, noise, noise, np.random.default_rng(0), n_bootstrap=50)
+    assert reliability.true.value == pytest.approx(0.9, abs=0.01)
+    assert reliability.attenuation == pytest.approx(0.75, abs=0.01)
+    assert reliability.observed.value == pytest.approx(reliability.true.value * reliability.attenuation, abs=1e-12)
     above = psy.form_reliability([1, 2, 3, 4], [1, 2, 3, 4.1], [0.2] * 4, [0.2] * 4, np.random.default_rng(0))
     assert above.true.value == 1.0
     assert above.true.raw > 1
@@ -195,9 +195,9 @@ def test_the_correlation_of_forms_without_the_seeds() -> None:
 
 def test_positions_against_scipy() -> None:
     counts = [30, 45, 61, 24]
-    found, rival = psy.position_bias(counts), stats.chisquare(counts)
-    assert (found.test.statistic, found.test.p) == pytest.approx((rival.statistic, rival.pvalue))
-    assert found.cramer_v == pytest.approx(math.sqrt(rival.statistic / (160 * 3)))
+    bias, rival = psy.position_bias(counts), stats.chisquare(counts)
+    assert (bias.test.statistic, bias.test.p) == pytest.approx((rival.statistic, rival.pvalue))
+    assert bias.cramer_v == pytest.approx(math.sqrt(rival.statistic / (160 * 3)))
     assert psy.position_bias([100, 0, 0, 0]).cramer_v == pytest.approx(1.0)
     uneven = psy.position_bias([70, 30], [0.7, 0.3])
     assert uneven.test.p == 1.0
@@ -229,14 +229,14 @@ def test_the_elasticity_against_dummy_regression() -> None:
     table = pd.DataFrame(
         {"y": np.log(scores).ravel(), "x": np.log(words).ravel(), "m": np.repeat(range(6), 3), "f": [*range(3)] * 6}
     ).dropna()
-    for formula, found in (
+    for formula, elasticity in (
         ("y ~ x + C(m) + C(f)", psy.length_elasticity(scores, words).elasticity),
         ("y ~ x + C(m)", psy.length_elasticity(scores, words).within),
     ):
         fit = ols(formula, table).fit()
         ends = fit.conf_int().loc["x"]
-        assert (found.value, found.se) == pytest.approx((fit.params["x"], fit.bse["x"]))
-        assert (found.low, found.high) == pytest.approx((ends[0], ends[1]))
+        assert (elasticity.value, elasticity.se) == pytest.approx((fit.params["x"], fit.bse["x"]))
+        assert (elasticity.low, elasticity.high) == pytest.approx((ends[0], ends[1]))
     same = psy.length_elasticity(scores, np.broadcast_to([[10.0, 20.0, 30.0]], (6, 3)))
     assert same.elasticity.status == "degenerate"
     assert same.within.status == "ok"
@@ -247,15 +247,15 @@ answers = arrays(float, (2, 5, 12), elements=st.integers(0, 1))
 
 @given(answers, st.permutations(range(12)), st.permutations(range(5)))
 @settings(max_examples=40, deadline=None)
-def test_order_and_direction_do_not_matter(x: np.ndarray, items: list[int], people: list[int]) -> None:
-    y = x[:, people][:, :, items]
-    one, other = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
+def test_order_and_direction_do_not_matter(x: np.ndarray, items: list[int], respondents: list[int]) -> None:
+    y = x[:, respondents][:, :, items]
+    original, other = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
     swapped = psy.shift_heterogeneity(x[1], x[0])
-    assert one.test.status == other.test.status == swapped.test.status
-    if one.test.status == "ok":
-        assert other.test.statistic == pytest.approx(one.test.statistic)
-        assert swapped.test.statistic == pytest.approx(one.test.statistic)
-        assert swapped.shift.value == pytest.approx(-one.shift.value, abs=1e-12)
+    assert original.test.status == other.test.status == swapped.test.status
+    if original.test.status == "ok":
+        assert other.test.statistic == pytest.approx(original.test.statistic)
+        assert swapped.test.statistic == pytest.approx(original.test.statistic)
+        assert swapped.shift.value == pytest.approx(-original.shift.value, abs=1e-12)
     assert psy.acquiescence(*y).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
     assert psy.acquiescence(x[1], x[0]).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
     assert psy.pair_coherence(*y).mean.value == pytest.approx(psy.pair_coherence(*x).mean.value, abs=1e-12)

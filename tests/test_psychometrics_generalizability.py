@@ -25,12 +25,12 @@ def test_brennans_first_data_set() -> None:
     values = [study.component(*effect).value for effect in ("p", "i", "pi")]
     assert values == pytest.approx([0.0574, 0.0754, 0.1269], abs=5e-5)
     for n, g, phi in ((12, 0.844, 0.773), (5, 0.693, 0.586), (20, 0.901, 0.850)):
-        found = psy.d_study(study, {"i": n})
-        assert (found.g, found.phi) == pytest.approx((g, phi), abs=7e-4)
+        decision = psy.d_study(study, {"i": n})
+        assert (decision.g, decision.phi) == pytest.approx((g, phi), abs=7e-4)
     # E rho^2 over the items there are is Cronbach's alpha
     assert psy.d_study(study).g == pytest.approx(psy.cronbach_alpha(BRENNAN_1).coefficient.value, abs=1e-12)
-    found = psy.d_study(study)
-    assert (found.relative, found.absolute) == pytest.approx((0.12685 / 12, (0.12685 + 0.07542) / 12), abs=1e-5)
+    decision = psy.d_study(study)
+    assert (decision.relative, decision.absolute) == pytest.approx((0.12685 / 12, (0.12685 + 0.07542) / 12), abs=1e-5)
 
 
 def test_brennans_third_data_set() -> None:
@@ -41,8 +41,8 @@ def test_brennans_third_data_set() -> None:
     assert values == pytest.approx([0.5528, 0.4417, 0.0074, 0.5750, 0.1009, 0.1565, 0.9352], abs=5e-5)
     squares = [study.component(*effect).mean_square for effect in effects]
     assert squares == pytest.approx([6.9111, 12.4833, 3.2000, 2.0852, 1.3389, 2.5000, 0.9352], abs=5e-5)
-    found = psy.d_study(study)
-    assert (found.g, found.phi) == pytest.approx((0.639871, 0.554125), abs=5e-7)
+    decision = psy.d_study(study)
+    assert (decision.g, decision.phi) == pytest.approx((0.639871, 0.554125), abs=5e-7)
     fixed = psy.d_study(study, fixed=["i"])
     assert (fixed.g, fixed.phi) == pytest.approx((0.806270, 0.785127), abs=5e-7)
 
@@ -120,9 +120,9 @@ def test_more_of_a_facet_is_never_worse_and_infinitely_many_leave_the_universe()
     study = psy.g_study(BRENNAN_3, ["p", "i", "o"])
     previous = 0.0
     for n in (1, 2, 5, 20, 100):
-        found = psy.d_study(study, {"i": n, "o": n})
-        assert previous < found.phi <= found.g
-        previous = found.phi
+        decision = psy.d_study(study, {"i": n, "o": n})
+        assert previous < decision.phi <= decision.g
+        previous = decision.phi
     assert psy.d_study(study, {"i": 10**9, "o": 10**9}).phi == pytest.approx(1)
 
 
@@ -179,13 +179,13 @@ def test_items_needed_reach_the_target_exactly() -> None:
 def test_order_shift_and_scale(seed: int, scale: float, shift: float) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2, (5, 6, 3)).astype(float)
-    one = psy.g_study(x, ["m", "i", "k"])
-    assume(one.status == "ok")
+    original = psy.g_study(x, ["m", "i", "k"])
+    assume(original.status == "ok")
     moved = scale * x[rng.permutation(5)][:, rng.permutation(6)][:, :, rng.permutation(3)] + shift
     other = psy.g_study(moved.transpose(1, 2, 0), ["i", "k", "m"])
-    for component in one.components:
+    for component in original.components:
         assert other.component(*component.effect).raw == pytest.approx(scale**2 * component.raw, abs=1e-9)
-    assert sum(c.share for c in one.components) == pytest.approx(1)
+    assert sum(c.share for c in original.components) == pytest.approx(1)
 
 
 def test_missing_cells() -> None:
@@ -214,9 +214,9 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert study.status == status
             assert study.reason
             assert study.components == ()
-            found = psy.d_study(study)
-            assert (found.status, found.reason) == (status, study.reason)
-            assert math.isnan(found.g)
+            decision = psy.d_study(study)
+            assert (decision.status, decision.reason) == (status, study.reason)
+            assert math.isnan(decision.g)
             plans = psy.cheapest_designs(study, {"i": [1, 2]}, lambda d: d["i"])
             assert {p.status for p in plans} == {status}
             assert math.isnan(psy.items_for_reliability(study, 0.9, facet="i"))

@@ -45,9 +45,9 @@ def check(table: list[list[str]], **more: object) -> psy.TableCheck:
 
 def test_table_5_holds() -> None:
     """0 of 168 rates leave the steps of .002, and 0 of 21 overall rates are off their row's mean."""
-    found = check(RATES)
-    assert found.violations == ()
-    assert (found.grim_checked, found.means_checked) == (168, 21)
+    checked = check(RATES)
+    assert checked.violations == ()
+    assert (checked.grim_checked, checked.means_checked) == (168, 21)
     assert all(
         float(v) * 500 % 1 == pytest.approx(0, abs=1e-6) or float(v) * 500 % 1 > 0.999 for r in RATES for v in r[:8]
     )
@@ -56,9 +56,9 @@ def test_table_5_holds() -> None:
 def test_a_typing_error_is_found_and_placed() -> None:
     table = [row.copy() for row in RATES]
     table[3][2] = ".311"
-    found = check(table)
-    assert [(v.kind, v.row, v.column) for v in found.violations] == [("GRIM", "model 3", "counting")]
-    assert found.violations[0].reason == "lies between 155/500 and 156/500"
+    checked = check(table)
+    assert [(v.kind, v.row, v.column) for v in checked.violations] == [("GRIM", "model 3", "counting")]
+    assert checked.violations[0].reason == "lies between 155/500 and 156/500"
     table[3][2] = ".330"
     assert [v.kind for v in check(table).violations] == ["ROW_MEAN"]
     table[3] = table[4]
@@ -82,10 +82,10 @@ def test_grim_passes_every_true_mean_and_is_exact(n: int, data: st.DataObject) -
     printed = f"{k / n:.{digits}f}"
     assert psy.grim(printed, n).possible is not False
     other = data.draw(st.integers(0, 10**digits))
-    found = psy.grim(f"{other / 10**digits:.{digits}f}", n)
+    verdict = psy.grim(f"{other / 10**digits:.{digits}f}", n)
     gap = min(abs(Fraction(j, n) - Fraction(other, 10**digits)) for j in range(n + 1))
-    if found.possible is not None:
-        assert found.possible == (gap <= Fraction(1, 2 * 10**digits))
+    if verdict.possible is not None:
+        assert verdict.possible == (gap <= Fraction(1, 2 * 10**digits))
     else:
         assert n >= 10**digits
 
@@ -108,10 +108,10 @@ def test_scales_decimals_and_halves() -> None:
 
 
 def test_what_cannot_be_tested_says_so() -> None:
-    found = psy.grim("0.748", 4000)
-    assert found.possible is None
-    assert found.status == "not_informative"
-    assert "4000" in found.reason
+    verdict = psy.grim("0.748", 4000)
+    assert verdict.possible is None
+    assert verdict.status == "not_informative"
+    assert "4000" in verdict.reason
     assert psy.check_table([], [], []).status == "insufficient"
     alone = psy.check_table(["m"], ["a"], [["0.74"]])
     assert alone.status == "not_informative"
@@ -130,8 +130,8 @@ def test_what_cannot_be_tested_says_so() -> None:
 
 
 def test_unequal_parts_are_weighted() -> None:
-    found = psy.check_table(["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], n=[80, 20, 100], overall="all")
-    assert found.violations == ()
+    checked = psy.check_table(["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], n=[80, 20, 100], overall="all")
+    assert checked.violations == ()
     plain = psy.check_table(["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], overall="all")
     assert [v.kind for v in plain.violations] == ["ROW_MEAN"]
 

@@ -37,12 +37,12 @@ PUBLISHED = [
 def test_the_lsat(
     data: Path, number: int, model: str, slope: list[float], intercept: list[float], likelihood: float
 ) -> None:
-    found = psy.item_response(lsat(data, number), model=model)  # type: ignore[arg-type]
-    assert found.status == "ok"
-    assert found.flags == ()
-    assert found.slope == pytest.approx(slope, abs=1e-3)
-    assert found.intercept == pytest.approx(intercept, abs=1.5e-3)
-    assert found.log_likelihood == pytest.approx(likelihood, abs=1e-3)
+    fitted = psy.item_response(lsat(data, number), model=model)  # type: ignore[arg-type]
+    assert fitted.status == "ok"
+    assert fitted.flags == ()
+    assert fitted.slope == pytest.approx(slope, abs=1e-3)
+    assert fitted.intercept == pytest.approx(intercept, abs=1.5e-3)
+    assert fitted.log_likelihood == pytest.approx(likelihood, abs=1e-3)
 
 
 def test_auto_chooses_free_slopes_for_a_thousand(data: Path) -> None:
@@ -60,8 +60,8 @@ def likelihood(parameters: np.ndarray, x: np.ndarray) -> float:
 
 def test_parameters_and_errors_against_a_direct_maximisation(data: Path) -> None:
     x = lsat(data, 7)
-    found = psy.item_response(x)
-    start = np.array([*found.slope, *found.intercept])
+    fitted = psy.item_response(x)
+    start = np.array([*fitted.slope, *fitted.intercept])
     best = optimize.minimize(likelihood, np.concatenate([np.ones(5), np.zeros(5)]), args=(x,), method="BFGS")
     assert start == pytest.approx(best.x, abs=3e-3)
     step, eye = 1e-3, np.eye(10)
@@ -77,7 +77,7 @@ def test_parameters_and_errors_against_a_direct_maximisation(data: Path) -> None
         ]
     )  # fmt: skip
     expected = np.sqrt(np.diag(np.linalg.inv(hessian)))
-    assert [*found.se_slope, *found.se_intercept] == pytest.approx(expected, rel=0.12)
+    assert [*fitted.se_slope, *fitted.se_intercept] == pytest.approx(expected, rel=0.12)
 
 
 def test_many_items_use_the_respondents_own_points_and_agree_with_the_grid() -> None:
@@ -98,9 +98,9 @@ def test_many_items_use_the_respondents_own_points_and_agree_with_the_grid() -> 
 
 def test_true_parameters_come_back() -> None:
     x, a, d = simulate(4, 2000, 30)
-    found = psy.item_response(x)
-    assert np.corrcoef(found.slope, a)[0, 1] > 0.97
-    z = (np.array(found.intercept) - d) / np.array(found.se_intercept)
+    fitted = psy.item_response(x)
+    assert np.corrcoef(fitted.slope, a)[0, 1] > 0.97
+    z = (np.array(fitted.intercept) - d) / np.array(fitted.se_intercept)
     assert np.abs(z).mean() == pytest.approx(math.sqrt(2 / math.pi), abs=0.35)
 
 
@@ -112,10 +112,10 @@ def test_standard_errors_of_many_items_cover() -> None:
         theta, b = rng.normal(size=(40, 1)), rng.normal(size=150)
         theta -= theta.mean()
         x = (rng.random((40, 150)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)
-        found = psy.rasch(x)
-        known = np.array([item.status == "ok" for item in found.items])
-        estimate = np.array([item.difficulty for item in found.items])[known]
-        error = np.array([item.se for item in found.items])[known]
+        fitted = psy.rasch(x)
+        known = np.array([item.status == "ok" for item in fitted.items])
+        estimate = np.array([item.difficulty for item in fitted.items])[known]
+        error = np.array([item.se for item in fitted.items])[known]
         truth = b[known] - b[known].mean()
         inside.append((np.abs(estimate - truth) < 1.96 * error).mean())
     assert 0.91 < np.mean(inside) < 0.99
@@ -134,22 +134,22 @@ def test_missing_answers_are_left_out(data: Path) -> None:
 @settings(max_examples=10, deadline=None)
 def test_the_order_of_items_does_not_matter(order: list[int]) -> None:
     x, _, _ = simulate(7, 250, 8)
-    one, two = psy.item_response(x), psy.item_response(x[:, order])
-    assert two.intercept == pytest.approx([one.intercept[i] for i in order], abs=1e-3)
-    assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-4)
+    original, reordered = psy.item_response(x), psy.item_response(x[:, order])
+    assert reordered.intercept == pytest.approx([original.intercept[i] for i in order], abs=1e-3)
+    assert reordered.log_likelihood == pytest.approx(original.log_likelihood, abs=1e-4)
 
 
 def test_a_reversed_item_has_a_negative_slope() -> None:
     x, _, _ = simulate(8, 400, 12, 0.2)
     x[:, 5] = 1 - x[:, 5]
-    found = psy.item_response(x)
-    assert [i for i, a in enumerate(found.slope) if a < 0] == [5]
+    fitted = psy.item_response(x)
+    assert [i for i, a in enumerate(fitted.slope) if a < 0] == [5]
 
 
 def test_posterior_modes_against_an_optimiser() -> None:
     x, _, _ = simulate(9, 300, 40)
-    found = psy.item_response(x)
-    a, d = np.array(found.slope), np.array(found.intercept)
+    fitted = psy.item_response(x)
+    a, d = np.array(fitted.slope), np.array(fitted.intercept)
     theta, information = modes(x[:5], np.ones((5, 40)), a, d, np.zeros(5))
     for m in range(5):
         best = optimize.minimize_scalar(
@@ -174,41 +174,41 @@ def test_the_gates() -> None:
 
 def test_twenty_respondents_are_too_few_for_slopes() -> None:
     x, a, _ = simulate(11, 20, 4000)
-    found = psy.item_response(x, model="2pl with priors", gate=False)
-    assert "NOT_CONVERGED" not in found.flags
-    known = np.isfinite(found.slope)
-    assert found.left_out == tuple(np.flatnonzero(~known).tolist())
+    fitted = psy.item_response(x, model="2pl with priors", gate=False)
+    assert "NOT_CONVERGED" not in fitted.flags
+    known = np.isfinite(fitted.slope)
+    assert fitted.left_out == tuple(np.flatnonzero(~known).tolist())
     # the slopes are hardly told apart
-    assert np.corrcoef(np.array(found.slope)[known], a[known])[0, 1] < 0.7
+    assert np.corrcoef(np.array(fitted.slope)[known], a[known])[0, 1] < 0.7
 
 
 def test_rasch_difficulties_of_the_lsat(data: Path) -> None:
     """LSAT 6: the common-slope intercepts of R's ltm (2.730, .999, .240, 1.306, 2.099), turned round and centred."""
-    found = psy.rasch(lsat(data, 6))
+    fitted = psy.rasch(lsat(data, 6))
     intercepts = np.array([2.730, 0.999, 0.240, 1.306, 2.099])
-    assert [item.difficulty for item in found.items] == pytest.approx(intercepts.mean() - intercepts, abs=2e-3)
-    assert found.sigma == pytest.approx(0.7552, abs=5e-4)
+    assert [item.difficulty for item in fitted.items] == pytest.approx(intercepts.mean() - intercepts, abs=2e-3)
+    assert fitted.sigma == pytest.approx(0.7552, abs=5e-4)
 
 
 def test_warm_estimates_solve_their_equation() -> None:
     x, _, _ = simulate(12, 60, 15, 0.0)
     x[0], x[1] = 1, 0
-    found = psy.rasch(x)
-    b = np.array([item.difficulty for item in found.items])
+    fitted = psy.rasch(x)
+    b = np.array([item.difficulty for item in fitted.items])
     for m in (0, 1, 2, 30):
-        p = 1 / (1 + np.exp(-(found.ability[m] - b)))
+        p = 1 / (1 + np.exp(-(fitted.ability[m] - b)))
         w = p * (1 - p)
         assert x[m].sum() - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum()) == pytest.approx(0, abs=1e-6)
-        assert found.ability_se[m] == pytest.approx(1 / math.sqrt(w.sum()), rel=1e-6)
-    assert 0 < found.separation < 1
+        assert fitted.ability_se[m] == pytest.approx(1 / math.sqrt(w.sum()), rel=1e-6)
+    assert 0 < fitted.separation < 1
 
 
 def test_fit_statistics_against_a_loop() -> None:
     x, _, _ = simulate(13, 50, 10)
     x[3, 2] = math.nan
-    found = psy.rasch(x)
-    b, theta = [item.difficulty for item in found.items], found.ability
-    for i, item in enumerate(found.items):
+    fitted = psy.rasch(x)
+    b, theta = [item.difficulty for item in fitted.items], fitted.ability
+    for i, item in enumerate(fitted.items):
         z, w, r = [], [], []
         for m in range(50):
             if not math.isnan(x[m, i]):
@@ -229,19 +229,19 @@ def test_misfit_is_found_and_not_invented() -> None:
         accused += sum(item.misfit for item in psy.rasch(x).items)
     assert accused <= 3
     x[:, 9] = 1 - (rng.random(150) < stats.norm.cdf(2 * theta[:, 0]))
-    found = psy.rasch(x)
-    assert found.items[9].misfit
-    assert found.items[9].outfit > 1.3
+    fitted = psy.rasch(x)
+    assert fitted.items[9].misfit
+    assert fitted.items[9].outfit > 1.3
 
 
 @pytest.mark.parametrize("model", ["rasch", "2pl"])
 def test_answers_without_noise_have_no_finite_slope(model: str) -> None:
     """A perfect Guttman scale: each item is a step."""
     x = (np.arange(250)[:, None] > np.linspace(0, 249, 8)[1:-1]).astype(float)
-    found = psy.item_response(x, model=model)  # type: ignore[arg-type]
-    assert found.status == "ok"
-    assert "UNBOUNDED" in found.flags
-    assert list(found.difficulty) == sorted(found.difficulty)
+    fitted = psy.item_response(x, model=model)  # type: ignore[arg-type]
+    assert fitted.status == "ok"
+    assert "UNBOUNDED" in fitted.flags
+    assert list(fitted.difficulty) == sorted(fitted.difficulty)
 
 
 @given(st.integers(0, 10**6), st.integers(30, 60), st.integers(3, 6), st.floats(0, 0.6), st.floats(0.02, 0.98))
@@ -253,8 +253,10 @@ def test_noise_is_fitted_without_a_warning(seed: int, n: int, items: int, holes:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for model in ("rasch", "2pl with priors"):
-            found = psy.item_response(x, model=model)  # type: ignore[arg-type]
-            assert found.reason if found.status != "ok" else np.isfinite(np.delete(found.slope, found.left_out)).all()
+            fitted = psy.item_response(x, model=model)  # type: ignore[arg-type]
+            assert (
+                fitted.reason if fitted.status != "ok" else np.isfinite(np.delete(fitted.slope, fitted.left_out)).all()
+            )
         psy.rasch(x)
 
 
@@ -275,9 +277,9 @@ def test_models_that_do_not_exist_say_why() -> None:
         assert psy.rasch(np.ones((50, 4))).status == "degenerate"
         x, _, _ = simulate(1, 60, 8)
         x[:, 2] = 1
-        found = psy.rasch(x)
-        assert found.items[2].status == "degenerate"
-        assert found.items[2].reason
+        fitted = psy.rasch(x)
+        assert fitted.items[2].status == "degenerate"
+        assert fitted.items[2].reason
         x[0] = math.nan
         assert math.isnan(psy.rasch(x).ability[0])
         assert psy.item_response(x).status == "ok"

@@ -37,9 +37,9 @@ def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.D
     x = scores.astype(float)
     for m, i in draw.draw(st.lists(st.tuples(st.integers(0, len(x) - 1), st.integers(0, x.shape[1] - 1)), max_size=3)):
         x[m, i] = math.nan
-    found = psy.item_analysis(x)
+    analysis = psy.item_analysis(x)
     p = []
-    for i, item in enumerate(found.items):
+    for i, item in enumerate(analysis.items):
         column, rest = x[:, i], np.array([[*row[:i], *row[i + 1 :]] for row in x])
         means = [np.mean(r[np.isfinite(r)]) if np.isfinite(r).any() else math.nan for r in rest]
         both = np.isfinite(column) & np.isfinite(means)
@@ -57,16 +57,16 @@ def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.D
             ends = rival.confidence_interval()
             assert (item.low, item.high) == pytest.approx((ends.low, ends.high), abs=1e-9)
         p.append(rival.pvalue)
-    q = sorted(item.q for item in found.items if not math.isnan(item.q))
+    q = sorted(item.q for item in analysis.items if not math.isnan(item.q))
     assert q == pytest.approx(sorted(stats.false_discovery_control(p)) if p else [], abs=1e-5)
 
 
 def test_lsat7_item_rest() -> None:
     """LSAT 7 (psych::lsat7): difficulties as published by Bock and Lieberman (1970), from the 1,000 candidates."""
     x = lsat7()
-    found = psy.item_analysis(x)
-    assert [item.difficulty for item in found.items] == pytest.approx([0.828, 0.658, 0.772, 0.606, 0.843], abs=5e-4)
-    assert all(item.band in ("very good", "good", "marginal", "poor") for item in found.items)
+    analysis = psy.item_analysis(x)
+    assert [item.difficulty for item in analysis.items] == pytest.approx([0.828, 0.658, 0.772, 0.606, 0.843], abs=5e-4)
+    assert all(item.band in ("very good", "good", "marginal", "poor") for item in analysis.items)
 
 
 def lsat7() -> np.ndarray:
@@ -86,10 +86,10 @@ def test_planted_bad_items_are_found() -> None:
     x[:, 3] = 1 - x[:, 3]
     x[:, 10], x[:, 11] = 1, 0
     x[:, 12] = x[:, 13]
-    found = psy.item_analysis(x)
-    assert found.of("reversed") == (3,)
-    assert found.of("solved") == (10,)
-    assert found.of("dead") == (11,)
+    analysis = psy.item_analysis(x)
+    assert analysis.of("reversed") == (3,)
+    assert analysis.of("solved") == (10,)
+    assert analysis.of("dead") == (11,)
     errors = psy.label_error_candidates(x, rng=np.random.default_rng(0))
     assert [error.item for error in errors.candidates] == [3]
     assert errors.candidates[0].reversals > 0.6
@@ -101,9 +101,9 @@ def test_good_items_are_not_accused() -> None:
     negative = accused = reversed_ = twins = 0
     for seed in range(30):
         x = rasch(100 + seed, 20, 400)
-        found = psy.item_analysis(x)
-        negative += sum(item.item_rest < 0 for item in found.items)
-        reversed_ += len(found.of("reversed"))
+        analysis = psy.item_analysis(x)
+        negative += sum(item.item_rest < 0 for item in analysis.items)
+        reversed_ += len(analysis.of("reversed"))
         accused += len(psy.label_error_candidates(x, rng=np.random.default_rng(seed)).candidates)
         twins += len(psy.duplicate_items(x).by_response)
     assert negative > 200, "with 20 respondents a good item is often negative"
@@ -128,20 +128,20 @@ def test_an_outlying_respondent_does_not_make_a_wrong_key() -> None:
 @settings(deadline=None, max_examples=40)
 def test_order_does_not_matter(scores: np.ndarray, rows: list[int], columns: list[int]) -> None:
     x = scores.astype(float)
-    one, two = psy.item_analysis(x), psy.item_analysis(x[rows][:, columns])
-    for i, item in enumerate(two.items):
-        same = one.items[columns[i]]
+    original, reordered = psy.item_analysis(x), psy.item_analysis(x[rows][:, columns])
+    for i, item in enumerate(reordered.items):
+        same = original.items[columns[i]]
         assert item.item_rest == pytest.approx(same.item_rest, nan_ok=True, abs=1e-9)
         assert item.band == same.band
 
 
 def test_duplicates_by_key_and_contradictions() -> None:
-    found = psy.duplicate_items(
+    duplicates = psy.duplicate_items(
         keys=[("a.png", "Is it?"), ("b.png", "Is it?"), ("a.png", "Is it?"), ("b.png", "Is it?")],
         targets=["yes", "no", "yes", "yes"],
     )
-    assert found.by_key == ((0, 2), (1, 3))
-    assert found.contradictory == ((1, 3),)
+    assert duplicates.by_key == ((0, 2), (1, 3))
+    assert duplicates.contradictory == ((1, 3),)
     with pytest.raises(ValueError, match="one key"):
         psy.duplicate_items(np.zeros((3, 2)), keys=["a"])
     with pytest.raises(ValueError, match="one target"):
@@ -176,6 +176,6 @@ def test_relatives_count_less() -> None:
         assert b.low <= a.low
     x = rasch(1, 120, 60)
     x[:, 3] = 1 - x[:, 3]
-    found = psy.label_error_candidates(x, rng=np.random.default_rng(0))
-    assert [error.item for error in found.candidates] == [3]
+    suspects = psy.label_error_candidates(x, rng=np.random.default_rng(0))
+    assert [error.item for error in suspects.candidates] == [3]
     assert psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=4).candidates == ()

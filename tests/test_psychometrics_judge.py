@@ -36,31 +36,31 @@ def test_krippendorffs_example() -> None:
 @settings(max_examples=80, deadline=None)
 def test_alpha_against_the_krippendorff_package(x: np.ndarray, missing: np.ndarray, scale: str) -> None:
     x = np.where(missing & (np.arange(9) % 3 == 0), nan, x)
-    found = psy.krippendorff_alpha(x, scale)
-    assume(found.status == "ok")
-    assert found.value == pytest.approx(krippendorff.alpha(x, level_of_measurement=scale), abs=1e-9)
+    alpha = psy.krippendorff_alpha(x, scale)
+    assume(alpha.status == "ok")
+    assert alpha.value == pytest.approx(krippendorff.alpha(x, level_of_measurement=scale), abs=1e-9)
     order = np.random.default_rng(0).permutation(9)
     again = psy.krippendorff_alpha(x[::-1][:, order], scale)
-    assert again.value == pytest.approx(found.value, abs=1e-12)
-    if found.fixed is not None:
-        assert found.fixed.low <= found.value <= found.fixed.high
+    assert again.value == pytest.approx(alpha.value, abs=1e-12)
+    if alpha.fixed is not None:
+        assert alpha.fixed.low <= alpha.value <= alpha.fixed.high
 
 
 def test_the_interval_of_alpha_is_a_jackknife_over_units() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 40)
     x = np.where(rng.random((3, 40)) < 0.7, truth, rng.integers(0, 3, (3, 40))).astype(float)
-    found = psy.krippendorff_alpha(x)
+    alpha = psy.krippendorff_alpha(x)
     left = np.array([psy.krippendorff_alpha(np.delete(x, u, axis=1)).value for u in range(40)])
-    assert found.se == pytest.approx(math.sqrt(39 / 40 * ((left - left.mean()) ** 2).sum()))
+    assert alpha.se == pytest.approx(math.sqrt(39 / 40 * ((left - left.mean()) ** 2).sum()))
 
 
 def test_gwets_example() -> None:
     """irrCAC: gwet.ac1.raw(cac.raw4raters) prints AC1 .77544, SE .14295, 95 % interval (.461, 1)."""
-    found = psy.gwet_ac1(OBSERVERS)
-    assert (found.value, found.se) == pytest.approx((0.77544, 0.14295), abs=5e-6)
-    assert found.fixed is not None
-    assert (found.fixed.low, found.fixed.high) == pytest.approx((0.461, 1.0), abs=5e-4)
+    ac1 = psy.gwet_ac1(OBSERVERS)
+    assert (ac1.value, ac1.se) == pytest.approx((0.77544, 0.14295), abs=5e-6)
+    assert ac1.fixed is not None
+    assert (ac1.fixed.low, ac1.fixed.high) == pytest.approx((0.461, 1.0), abs=5e-4)
 
 
 def test_the_table_of_the_prevalence_paradox() -> None:
@@ -92,10 +92,10 @@ def test_the_flip_rate_against_pairs() -> None:
         known = column[np.isfinite(column)]
         if len(known) > 1:
             per_item.append(np.mean([a != b for a, b in combinations(known, 2)]))
-    found = psy.flip_rate(x)
-    assert found.value == pytest.approx(np.mean(per_item))
-    assert found.n == 29
-    assert found.se == pytest.approx(np.std(per_item, ddof=1) / math.sqrt(29))
+    rate = psy.flip_rate(x)
+    assert rate.value == pytest.approx(np.mean(per_item))
+    assert rate.n == 29
+    assert rate.se == pytest.approx(np.std(per_item, ddof=1) / math.sqrt(29))
 
 
 # -- the judge's share
@@ -138,7 +138,7 @@ def test_the_jackknife_of_the_share_against_brute_force() -> None:
     rejudged, rerun, _ = noisy(rng, 60)
     rejudged[0, 1, :4] = nan
     clusters = np.arange(60) // 2
-    found = psy.judge_share(rejudged, rerun, clusters)
+    noise = psy.judge_share(rejudged, rerun, clusters)
 
     def log_share(keep: np.ndarray) -> float:
         total = []
@@ -152,13 +152,13 @@ def test_the_jackknife_of_the_share_against_brute_force() -> None:
             total.append(whole)
         return math.log(total[0] / total[1])
 
-    assert math.log(found.share.value) == pytest.approx(log_share(np.ones(60, dtype=bool)), abs=1e-10)
+    assert math.log(noise.share.value) == pytest.approx(log_share(np.ones(60, dtype=bool)), abs=1e-10)
     left = np.array([log_share(clusters != c) for c in range(30)])
     half = Z * math.sqrt(29 / 30 * ((left - left.mean()) ** 2).sum())
-    assert found.share.fixed is not None
-    assert math.log(found.share.fixed.high / found.share.value) == pytest.approx(half, rel=1e-9)
-    assert found.response == pytest.approx(found.total - found.judge)
-    assert found.n_items == (60, 56, 60, 60, 60, 60)
+    assert noise.share.fixed is not None
+    assert math.log(noise.share.fixed.high / noise.share.value) == pytest.approx(half, rel=1e-9)
+    assert noise.response == pytest.approx(noise.total - noise.judge)
+    assert noise.n_items == (60, 56, 60, 60, 60, 60)
 
 
 def test_more_judge_noise_than_noise_is_kept_and_flagged() -> None:
@@ -166,7 +166,7 @@ def test_more_judge_noise_than_noise_is_kept_and_flagged() -> None:
     x = rng.integers(0, 2, (2, 3, 40)).astype(float)
     still = np.stack([x[0], x[0]])
     still[1, :, 0] = 1 - still[1, :, 0]
-    found = psy.judge_share(x, still)
-    assert found.share.value > 1
-    assert found.share.flags == ("NEGATIVE_COMPONENT",)
-    assert (found.response < 0).all()
+    noise = psy.judge_share(x, still)
+    assert noise.share.value > 1
+    assert noise.share.flags == ("NEGATIVE_COMPONENT",)
+    assert (noise.response < 0).all()

@@ -73,16 +73,18 @@ def test_the_moments_are_exact() -> None:
     p = psy.sampling_probability(log_odds(40, 0.8, respondents=5), 1.0)
     rng = np.random.default_rng(2)
     runs = (rng.random((20_000, *p.shape)) < p).mean(axis=2)
-    found = psy.expected_retest(p)
-    assert found.scores == pytest.approx(runs.mean(axis=0), abs=0.002)
-    assert found.noise == pytest.approx(runs.var(axis=0), rel=0.05)
+    expected = psy.expected_retest(p)
+    assert expected.scores == pytest.approx(runs.mean(axis=0), abs=0.002)
+    assert expected.noise == pytest.approx(runs.var(axis=0), rel=0.05)
     # expected variance between respondents of a run: true + noise, exactly
-    assert runs.var(axis=1, ddof=1).mean() == pytest.approx(found.scores.var(ddof=1) + found.noise.mean(), rel=0.02)
+    assert runs.var(axis=1, ddof=1).mean() == pytest.approx(
+        expected.scores.var(ddof=1) + expected.noise.mean(), rel=0.02
+    )
     pairs = runs.reshape(2, -1, 5)
-    tau = psy.pair_order(found.scores, found.noise, n_items=40)
+    tau = psy.pair_order(expected.scores, expected.noise, n_items=40)
     upper = np.triu_indices(5, 1)
     sign = np.sign(np.round(pairs[:, :, :, None] - pairs[:, :, None, :], 9))
-    truth = np.sign(found.scores[:, None] - found.scores)
+    truth = np.sign(expected.scores[:, None] - expected.scores)
     assert tau.tau_to_truth == pytest.approx((sign * truth).mean(axis=(0, 1))[upper].mean(), abs=0.01)
 
 
@@ -90,11 +92,11 @@ def test_the_closed_form_is_what_reruns_estimate() -> None:
     """rho_G from two real runs of the probabilities meets rho from the probabilities, and so does every SEM."""
     p = psy.sampling_probability(log_odds(2000, 0.6), 1.0)
     rng = np.random.default_rng(3)
-    found, expected = psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)), psy.expected_retest(p)
-    assert found.rho.fixed is not None
-    assert found.rho.fixed.low <= expected.rho.value <= found.rho.fixed.high
-    assert found.sem_run == pytest.approx(math.sqrt(expected.noise.mean()), rel=0.05)
-    assert found.rho_average.value == pytest.approx(expected.for_runs(2), abs=0.002)
+    observed, expected = psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)), psy.expected_retest(p)
+    assert observed.rho.fixed is not None
+    assert observed.rho.fixed.low <= expected.rho.value <= observed.rho.fixed.high
+    assert observed.sem_run == pytest.approx(math.sqrt(expected.noise.mean()), rel=0.05)
+    assert observed.rho_average.value == pytest.approx(expected.for_runs(2), abs=0.002)
 
 
 def test_components_of_a_g_study_from_one_pass() -> None:
@@ -106,8 +108,8 @@ def test_components_of_a_g_study_from_one_pass() -> None:
         x = (rng.random(p.shape) < p).astype(float)
         e = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
         residual.append((e**2).sum() / (19 * 299))
-    found = psy.expected_retest(p)
-    assert found.item_variance + found.seed_variance == pytest.approx(np.mean(residual), rel=0.01)
+    expected = psy.expected_retest(p)
+    assert expected.item_variance + expected.seed_variance == pytest.approx(np.mean(residual), rel=0.01)
 
 
 def test_the_temperature_curve_falls() -> None:
@@ -135,23 +137,23 @@ def test_a_sampling_probability_by_hand() -> None:
 
 @given(arrays(float, (4, 9), elements=st.floats(0, 1, width=16)), st.permutations(range(9)), st.permutations(range(4)))
 @settings(max_examples=60, deadline=None)
-def test_order_and_direction_do_not_matter(p: np.ndarray, items: list[int], people: list[int]) -> None:
-    found = psy.expected_retest(p)
-    assume(found.rho.status == "ok" and found.scores.std() >= 1e-4)
-    for other in (psy.expected_retest(p[people][:, items]), psy.expected_retest(1 - p)):
-        assert other.rho.value == pytest.approx(found.rho.value, abs=1e-9)
+def test_order_and_direction_do_not_matter(p: np.ndarray, items: list[int], respondents: list[int]) -> None:
+    expected = psy.expected_retest(p)
+    assume(expected.rho.status == "ok" and expected.scores.std() >= 1e-4)
+    for other in (psy.expected_retest(p[respondents][:, items]), psy.expected_retest(1 - p)):
+        assert other.rho.value == pytest.approx(expected.rho.value, abs=1e-9)
         assert other.pairs is not None
-        assert found.pairs is not None
-        assert other.pairs.expected_tau == pytest.approx(found.pairs.expected_tau, abs=1e-9)
-    assert 0 <= found.rho.value <= 1
+        assert expected.pairs is not None
+        assert other.pairs.expected_tau == pytest.approx(expected.pairs.expected_tau, abs=1e-9)
+    assert 0 <= expected.rho.value <= 1
 
 
 def test_gaps_are_left_out_respondent_by_respondent() -> None:
     p = np.array([[0.9, 0.8, np.nan], [0.5, np.nan, 0.1], [0.2, 0.3, 0.4], [np.nan] * 3])
-    found = psy.expected_retest(p)
-    assert found.n_items == (2, 2, 3, 0)
-    assert found.scores[:3] == pytest.approx([0.85, 0.3, 0.3])
-    assert found.noise[0] == pytest.approx((0.09 + 0.16) / 4)
-    assert np.isnan(found.scores[3])
-    assert found.rho.n == 3
+    expected = psy.expected_retest(p)
+    assert expected.n_items == (2, 2, 3, 0)
+    assert expected.scores[:3] == pytest.approx([0.85, 0.3, 0.3])
+    assert expected.noise[0] == pytest.approx((0.09 + 0.16) / 4)
+    assert np.isnan(expected.scores[3])
+    assert expected.rho.n == 3
     assert psy.expected_retest(p + 1).rho.status == "not_applicable"

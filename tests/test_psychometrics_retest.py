@@ -77,11 +77,11 @@ def test_the_effective_number_stands_in_for_the_number() -> None:
 
 def test_concordance_of_the_peak_flow_data() -> None:
     """epi.ccc of R's epiR on the same columns."""
-    found = psy.concordance(WRIGHT, MINI)
-    assert found.ccc.value == pytest.approx(0.9427424, abs=5e-8)
-    assert (found.ccc.low, found.ccc.high) == pytest.approx((0.8504919, 0.9787263), abs=5e-8)
-    assert found.bias_correction == pytest.approx(0.99943069, abs=5e-9)
-    assert found.pearson == pytest.approx(0.943279, abs=5e-7)
+    concordance = psy.concordance(WRIGHT, MINI)
+    assert concordance.ccc.value == pytest.approx(0.9427424, abs=5e-8)
+    assert (concordance.ccc.low, concordance.ccc.high) == pytest.approx((0.8504919, 0.9787263), abs=5e-8)
+    assert concordance.bias_correction == pytest.approx(0.99943069, abs=5e-9)
+    assert concordance.pearson == pytest.approx(0.943279, abs=5e-7)
 
 
 def test_concordance_against_lins_formula_as_printed() -> None:
@@ -97,26 +97,26 @@ def test_concordance_against_lins_formula_as_printed() -> None:
             + 2 * p**3 * (1 - p) * u**2 / (r * (1 - p**2) ** 2)
             - p**4 * u**4 / (2 * r**2 * (1 - p**2) ** 2)
         ) / 13
-        found = psy.concordance(x, y).ccc
+        ccc = psy.concordance(x, y).ccc
         ends = np.tanh(np.arctanh(p) + np.array([-Z, Z]) * math.sqrt(variance))
-        assert (found.value, found.low, found.high) == pytest.approx((p, *ends), abs=1e-9)
+        assert (ccc.value, ccc.low, ccc.high) == pytest.approx((p, *ends), abs=1e-9)
 
 
 def test_kendalls_w() -> None:
-    found = psy.kendall_w(KENDALL, np.random.default_rng(0))
-    assert found.w.value == pytest.approx(0.827731, abs=5e-7)
-    assert found.test.statistic == pytest.approx(22.348739, abs=5e-7)
+    concordance = psy.kendall_w(KENDALL, np.random.default_rng(0))
+    assert concordance.w.value == pytest.approx(0.827731, abs=5e-7)
+    assert concordance.test.statistic == pytest.approx(22.348739, abs=5e-7)
     # Friedman's test is the same statistic, ties corrected
     rival = stats.friedmanchisquare(*KENDALL)
-    assert (found.test.statistic, found.test.p) == pytest.approx((rival.statistic, rival.pvalue), rel=1e-9)
-    assert found.w.low < found.w.value < found.w.high
+    assert (concordance.test.statistic, concordance.test.p) == pytest.approx((rival.statistic, rival.pvalue), rel=1e-9)
+    assert concordance.w.low < concordance.w.value < concordance.w.high
 
 
 def test_the_mean_rank_correlation_behind_w() -> None:
     scores = np.random.default_rng(1).normal(size=(9, 4)) + np.arange(9)[:, None]
-    found = psy.kendall_w(scores, np.random.default_rng(0))
+    concordance = psy.kendall_w(scores, np.random.default_rng(0))
     pairs = [stats.spearmanr(scores[:, a], scores[:, b]).statistic for a, b in combinations(range(4), 2)]
-    assert found.mean_spearman == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert concordance.mean_spearman == pytest.approx(np.mean(pairs), abs=1e-12)
 
 
 # -- errors, limits, shifts
@@ -127,16 +127,16 @@ def test_bland_and_altman_of_the_peak_flow_data() -> None:
     # the paper prints -2.1, 38.8, -79.7 and 75.5 from rounded numbers
     assert (two.bias.value, two.deviation) == pytest.approx((-2.1176, 38.765), abs=5e-4)
     assert (two.lower.value, two.upper.value) == pytest.approx((-79.65, 75.41), abs=5e-3)
-    found = psy.bland_altman(MINI, WRIGHT)
-    assert (found.upper.low, found.upper.high) == pytest.approx((48.86, 119.93), abs=5e-3)
+    limits = psy.bland_altman(MINI, WRIGHT)
+    assert (limits.upper.low, limits.upper.high) == pytest.approx((48.86, 119.93), abs=5e-3)
     # mirrored: exchanging the meters exchanges the limits
     other = psy.bland_altman(WRIGHT, MINI)
-    assert (other.lower.low, other.lower.high) == pytest.approx((-found.upper.high, -found.upper.low))
+    assert (other.lower.low, other.lower.high) == pytest.approx((-limits.upper.high, -limits.upper.low))
     line = stats.linregress((np.array(WRIGHT) + MINI) / 2, np.array(WRIGHT) - MINI)
-    assert (found.slope.value, found.slope.se) == pytest.approx((line.slope, line.stderr), rel=1e-9)
-    assert found.lower_approximate is not None
-    half = stats.t.ppf(0.975, 16) * math.sqrt(3 / 17) * found.deviation
-    assert found.lower_approximate.high - found.lower_approximate.low == pytest.approx(2 * half)
+    assert (limits.slope.value, limits.slope.se) == pytest.approx((line.slope, line.stderr), rel=1e-9)
+    assert limits.lower_approximate is not None
+    half = stats.t.ppf(0.975, 16) * math.sqrt(3 / 17) * limits.deviation
+    assert limits.lower_approximate.high - limits.lower_approximate.low == pytest.approx(2 * half)
 
 
 def test_the_exact_limit_covers_where_the_approximation_need_not() -> None:
@@ -148,9 +148,9 @@ def test_the_exact_limit_covers_where_the_approximation_need_not() -> None:
 
 
 def test_the_bias_of_judges() -> None:
-    found = psy.bias_test(RATINGS)
-    assert found.statistic == pytest.approx(31.866, abs=5e-4)
-    assert found.p == pytest.approx(9.5e-7, abs=5e-8)
+    bias = psy.bias_test(RATINGS)
+    assert bias.statistic == pytest.approx(31.866, abs=5e-4)
+    assert bias.p == pytest.approx(9.5e-7, abs=5e-8)
     two = psy.bias_test(np.transpose([WRIGHT, MINI]))
     rival = stats.ttest_rel(WRIGHT, MINI)
     assert (two.statistic, two.p) == pytest.approx((rival.statistic**2, rival.pvalue))
@@ -158,15 +158,15 @@ def test_the_bias_of_judges() -> None:
 
 
 def test_equivalence_against_pingouin() -> None:
-    found = psy.equivalence(WRIGHT, MINI, 30)
-    assert found.p == pytest.approx(0.0045549, abs=5e-8)
+    equivalence = psy.equivalence(WRIGHT, MINI, 30)
+    assert equivalence.p == pytest.approx(0.0045549, abs=5e-8)
     for margin in (5, 20, 30, 80):
         table = pingouin.tost(WRIGHT, MINI, bound=margin, paired=True)
         rival = float(table[next(c for c in table.columns if c in ("p_val", "pval"))].iloc[0])
         assert psy.equivalence(WRIGHT, MINI, margin).p == pytest.approx(rival, rel=1e-6)
-    assert found.p < found.alpha
+    assert equivalence.p < equivalence.alpha
     # the 90 % interval lies inside the margin exactly then
-    assert -30 < found.shift.low < found.shift.high < 30
+    assert -30 < equivalence.shift.low < equivalence.shift.high < 30
     assert psy.equivalence(WRIGHT, MINI, 5).p >= 0.05
     assert psy.equivalence(WRIGHT, MINI, -1).status == "not_applicable"
 
@@ -227,19 +227,19 @@ def test_rho_g_against_loops_and_a_brute_force_jackknife(runs: int, missing: flo
     x, _ = answers(6, runs=runs)
     clusters = np.arange(60) // 3
     x[np.random.default_rng(0).random(x.shape) < missing] = np.nan
-    found = psy.rho_g(x, clusters)
+    reliability = psy.rho_g(x, clusters)
     rho, noise, spread = by_hand(x, clusters)
-    assert found.rho.value == pytest.approx(rho, abs=1e-12)
-    assert found.noise == pytest.approx(noise, abs=1e-15)
-    assert found.score_variance == pytest.approx(spread, abs=1e-14)
+    assert reliability.rho.value == pytest.approx(rho, abs=1e-12)
+    assert reliability.noise == pytest.approx(noise, abs=1e-15)
+    assert reliability.score_variance == pytest.approx(spread, abs=1e-14)
     logs = np.array([math.log(1 - by_hand(x[:, :, clusters != c], clusters[clusters != c])[0]) for c in range(20)])
     half = Z * math.sqrt(19 / 20 * ((logs - logs.mean()) ** 2).sum())
-    assert found.rho.fixed is not None
+    assert reliability.rho.fixed is not None
     ends = (max(0.0, 1 - (1 - rho) * math.exp(half)), 1 - (1 - rho) * math.exp(-half))
-    assert (found.rho.fixed.low, found.rho.fixed.high) == pytest.approx(ends, abs=1e-12)
-    assert ("MISSING" in found.rho.flags) == (missing > 0)
-    assert found.sem_run == pytest.approx(math.sqrt(noise.mean()))
-    assert found.mdc95 == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
+    assert (reliability.rho.fixed.low, reliability.rho.fixed.high) == pytest.approx(ends, abs=1e-12)
+    assert ("MISSING" in reliability.rho.flags) == (missing > 0)
+    assert reliability.sem_run == pytest.approx(math.sqrt(noise.mean()))
+    assert reliability.mdc95 == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
 
 
 def test_the_population_interval_has_the_published_factors() -> None:
@@ -269,14 +269,14 @@ def test_rho_g_is_far_steadier_than_pearson_and_right_on_average() -> None:
 
 def test_the_mean_of_runs_is_more_reliable() -> None:
     x, _ = answers(9, runs=4, respondents=30, items=200, spread=0.3)
-    found = psy.rho_g(x)
-    true = found.true_variance
-    assert found.rho_average.value == pytest.approx(true / (true + found.noise_mean / 4))
-    assert found.for_runs(1).value == pytest.approx(found.rho.value)
+    reliability = psy.rho_g(x)
+    true = reliability.true_variance
+    assert reliability.rho_average.value == pytest.approx(true / (true + reliability.noise_mean / 4))
+    assert reliability.for_runs(1).value == pytest.approx(reliability.rho.value)
     # the variance between respondents of the mean over runs is true + noise / 4
-    assert x.mean(axis=(0, 2)).var(ddof=1) == pytest.approx(true + found.noise_mean / 4, rel=0.15)
-    assert found.rho_average.fixed is not None
-    assert found.rho_average.fixed.low < found.rho_average.value < found.rho_average.fixed.high
+    assert x.mean(axis=(0, 2)).var(ddof=1) == pytest.approx(true + reliability.noise_mean / 4, rel=0.15)
+    assert reliability.rho_average.fixed is not None
+    assert reliability.rho_average.fixed.low < reliability.rho_average.value < reliability.rho_average.fixed.high
 
 
 def test_coin_flips_have_no_gain_and_certain_answers_have_all() -> None:
@@ -352,14 +352,14 @@ def test_the_drift_statistic_of_two_runs_is_the_printed_one() -> None:
 @pytest.mark.parametrize(("n", "sd"), [(100, 1.0), (1000, 0.25)])
 def test_both_intervals_cover(n: int, sd: float) -> None:
     """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and conservatism above)."""
-    found = simulate(n, sd, 200, np.random.default_rng(n), bootstrap=0)
+    coverages = simulate(n, sd, 200, np.random.default_rng(n), bootstrap=0)
     slack = 3 * math.sqrt(0.95 * 0.05 / 200)
-    assert found[INTERVALS[1]].population >= 0.95 - slack
-    assert found[INTERVALS[2]].population >= 0.95 - slack
-    assert found[INTERVALS[3]].these >= 0.95 - slack
+    assert coverages[INTERVALS[1]].population >= 0.95 - slack
+    assert coverages[INTERVALS[2]].population >= 0.95 - slack
+    assert coverages[INTERVALS[3]].these >= 0.95 - slack
     # the point of having two: the narrow one does not speak about other respondents
-    assert found[INTERVALS[3]].population < 0.8
-    assert found[INTERVALS[3]].width < found[INTERVALS[2]].width < found[INTERVALS[0]].width
+    assert coverages[INTERVALS[3]].population < 0.8
+    assert coverages[INTERVALS[3]].width < coverages[INTERVALS[2]].width < coverages[INTERVALS[0]].width
 
 
 # -- rank stability
@@ -368,7 +368,7 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
 def test_rank_stability_against_brute_force() -> None:
     rng = np.random.default_rng(15)
     scores, noise = rng.uniform(0.3, 0.7, 8), rng.uniform(1e-4, 4e-3, 8)
-    found = psy.rank_stability(scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000)
+    stability = psy.rank_stability(scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000)
     winner, same, overlap, flips, taus = 0, 0, 0.0, np.zeros((8, 8)), []
     for _ in range(4000):
         a, b = scores + np.sqrt(noise) * rng.normal(size=(2, 8))
@@ -378,15 +378,15 @@ def test_rank_stability_against_brute_force() -> None:
         overlap += len(top) / 3
         flips += np.sign(a[:, None] - a) * np.sign(b[:, None] - b) < 0
         taus.append(stats.kendalltau(a, b).statistic)
-    assert found.same_winner == pytest.approx(winner / 4000, abs=0.03)
-    assert [t.k for t in found.top] == [1, 3]
-    assert found.top[1].same_set == pytest.approx(same / 4000, abs=0.03)
-    assert found.top[1].overlap == pytest.approx(overlap / 4000, abs=0.02)
-    assert found.top[1].chance == 3 / 8
+    assert stability.same_winner == pytest.approx(winner / 4000, abs=0.03)
+    assert [t.k for t in stability.top] == [1, 3]
+    assert stability.top[1].same_set == pytest.approx(same / 4000, abs=0.03)
+    assert stability.top[1].overlap == pytest.approx(overlap / 4000, abs=0.02)
+    assert stability.top[1].chance == 3 / 8
     off = ~np.eye(8, dtype=bool)
-    assert found.flip[off] == pytest.approx(flips[off] / 4000, abs=0.035)
-    assert found.expected_tau == pytest.approx(np.mean(taus), abs=0.02)
-    assert found.mean_flip == pytest.approx((1 - np.mean(taus)) / 2, abs=0.02)
+    assert stability.flip[off] == pytest.approx(flips[off] / 4000, abs=0.035)
+    assert stability.expected_tau == pytest.approx(np.mean(taus), abs=0.02)
+    assert stability.mean_flip == pytest.approx((1 - np.mean(taus)) / 2, abs=0.02)
 
 
 def test_counts_need_the_continuity_correction() -> None:
@@ -425,38 +425,38 @@ columns = arrays(float, (7, 2), elements=st.floats(0, 1, width=16))
 @given(columns, st.permutations(range(7)), st.floats(0.2, 4), st.floats(0.1, 2))
 @settings(max_examples=60, deadline=None)
 def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: float, shift: float) -> None:
-    one = psy.concordance(*x.T)
-    assume(one.ccc.status == "ok" and np.ptp(x, axis=0).min() >= 1e-2)
+    original = psy.concordance(*x.T)
+    assume(original.ccc.status == "ok" and np.ptp(x, axis=0).min() >= 1e-2)
     for coefficient in (psy.spearman, psy.kendall_tau_b):
-        found = coefficient(*x.T)
-        assert coefficient(*x[order].T).value == pytest.approx(found.value, abs=1e-12)
-        assert coefficient(x[:, 1], x[:, 0]).value == pytest.approx(found.value, abs=1e-12)
-    assert psy.concordance(*x[order].T).ccc.value == pytest.approx(one.ccc.value, abs=1e-9)
+        estimate = coefficient(*x.T)
+        assert coefficient(*x[order].T).value == pytest.approx(estimate.value, abs=1e-12)
+        assert coefficient(x[:, 1], x[:, 0]).value == pytest.approx(estimate.value, abs=1e-12)
+    assert psy.concordance(*x[order].T).ccc.value == pytest.approx(original.ccc.value, abs=1e-9)
     swapped = psy.concordance(x[:, 1], x[:, 0])
-    assert swapped.ccc.value == pytest.approx(one.ccc.value, abs=1e-9)
-    assert swapped.location_shift == pytest.approx(-one.location_shift, abs=1e-9)
-    assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(one.ccc.value, abs=1e-6)
+    assert swapped.ccc.value == pytest.approx(original.ccc.value, abs=1e-9)
+    assert swapped.location_shift == pytest.approx(-original.location_shift, abs=1e-9)
+    assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(original.ccc.value, abs=1e-6)
     away = x + np.array([0.0, shift + 1.0])
-    assert abs(psy.concordance(*away.T).ccc.value) <= abs(one.ccc.value) + 1e-12
+    assert abs(psy.concordance(*away.T).ccc.value) <= abs(original.ccc.value) + 1e-12
     assert psy.pearson(*away.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
-    assert one.ccc.low - 1e-12 <= one.ccc.value <= one.ccc.high + 1e-12
+    assert original.ccc.low - 1e-12 <= original.ccc.value <= original.ccc.high + 1e-12
 
 
 @given(arrays(float, (2, 6, 15), elements=st.integers(0, 1)), st.randoms(use_true_random=False), st.floats(0.1, 9))
 @settings(max_examples=60, deadline=None)
 def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> None:
-    found = psy.rho_g(x)
-    assume(found.rho.status == "ok")
+    reliability = psy.rho_g(x)
+    assume(reliability.rho.status == "ok")
     shuffle = list(range(15))
     random.shuffle(shuffle)  # type: ignore[attr-defined]
-    people = list(range(6))
-    random.shuffle(people)  # type: ignore[attr-defined]
-    for other in (psy.rho_g(x[:, people][:, :, shuffle]), psy.rho_g(x[::-1]), psy.rho_g(scale * x + 1)):
-        assert other.rho.value == pytest.approx(found.rho.value, abs=1e-9)
-        assert other.rho.low == pytest.approx(found.rho.low, abs=1e-9)
-    if found.rho.fixed is not None:
-        other_fixed = psy.rho_g(x[::-1][:, people][:, :, shuffle]).rho.fixed
+    respondents = list(range(6))
+    random.shuffle(respondents)  # type: ignore[attr-defined]
+    for other in (psy.rho_g(x[:, respondents][:, :, shuffle]), psy.rho_g(x[::-1]), psy.rho_g(scale * x + 1)):
+        assert other.rho.value == pytest.approx(reliability.rho.value, abs=1e-9)
+        assert other.rho.low == pytest.approx(reliability.rho.low, abs=1e-9)
+    if reliability.rho.fixed is not None:
+        other_fixed = psy.rho_g(x[::-1][:, respondents][:, :, shuffle]).rho.fixed
         assert other_fixed is not None
-        assert other_fixed.low == pytest.approx(found.rho.fixed.low, abs=1e-9)
+        assert other_fixed.low == pytest.approx(reliability.rho.fixed.low, abs=1e-9)
     # a cluster per item is no cluster
-    assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(found.rho.value, abs=1e-12)
+    assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(reliability.rho.value, abs=1e-12)

@@ -45,9 +45,11 @@ def test_corrected_scores_are_those_of_ppi_python(seed: int) -> None:
     labelled = rng.choice(2000, 200, replace=False)
     human[labelled] = truth[labelled]
     rest = np.setdiff1d(np.arange(2000), labelled)
-    found = psy.ppi_scores(judge[None], human[None], weight=1.0)
+    corrected = psy.ppi_scores(judge[None], human[None], weight=1.0)
     given = (truth[labelled], judge[labelled], judge[rest])
-    assert found.scores[0].value == pytest.approx(float(np.squeeze(ppi_mean_pointestimate(*given, lam=1.0))), abs=1e-9)
+    assert corrected.scores[0].value == pytest.approx(
+        float(np.squeeze(ppi_mean_pointestimate(*given, lam=1.0))), abs=1e-9
+    )
     low, high = (float(np.squeeze(end)) for end in ppi_mean_ci(*given, alpha=0.05, lam=1.0))
-    ours = found.scores[0].fixed or psy.Bounds(found.scores[0].low, found.scores[0].high, "")
+    ours = corrected.scores[0].fixed or psy.Bounds(corrected.scores[0].low, corrected.scores[0].high, "")
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=2e-3)

@@ -39,25 +39,25 @@ def pope(data: Path, part: str) -> dict[str, list[str]]:
 
 def test_popes_strict_alternation(data: Path) -> None:
     table = pope(data, "adversarial")
-    found = psy.leakage_cues(
+    leakage = psy.leakage_cues(
         table["label"], questions=table["text"], ids=table["question_id"], clusters=table["image"], rng=rng()
     )
-    cues = {cue.name: cue for cue in found.cues}
+    cues = {cue.name: cue for cue in leakage.cues}
     for name in ("odd or even place", "label before", "odd or even number", "place within the cluster"):
         assert cues[name].accuracy.value == 1.0
         assert cues[name].leak
     assert cues["tenth of the file"].leak is False
-    assert found.n_items == 3000
-    assert {cue.baseline for cue in found.cues} == {0.5}
+    assert leakage.n_items == 3000
+    assert {cue.baseline for cue in leakage.cues} == {0.5}
 
 
 def test_pope_can_be_answered_blind(data: Path) -> None:
     """By hand for "popular": the object alone, learnt on other pictures, is above chance by far."""
     table = pope(data, "popular")
-    found = psy.blind_solvability(table["text"], table["label"], clusters=table["image"], rng=rng())
-    assert found.baseline == 0.5
-    assert found.accuracy.value > 0.8
-    assert found.p < 1e-50
+    blind = psy.blind_solvability(table["text"], table["label"], clusters=table["image"], rng=rng())
+    assert blind.baseline == 0.5
+    assert blind.accuracy.value > 0.8
+    assert blind.p < 1e-50
     # an independent look-up of the sentence, one picture left out at a time
     tally: dict[str, dict[str, int]] = {}
     for text, label in zip(table["text"], table["label"], strict=True):
@@ -70,7 +70,7 @@ def test_pope_can_be_answered_blind(data: Path) -> None:
         yes = tally[text]["yes"] - own.get((text, "yes", image), 0)
         no = tally[text]["no"] - own.get((text, "no", image), 0)
         right += 0.5 if yes == no else (yes > no) == (label == "yes")
-    assert found.accuracy.value == pytest.approx(right / 3000, abs=0.03)
+    assert blind.accuracy.value == pytest.approx(right / 3000, abs=0.03)
 
 
 def amber(data: Path) -> dict[str, list[str]]:
@@ -90,12 +90,12 @@ def test_ambers_leaks(data: Path) -> None:
     """Attribute questions: odd id yes, even id no; "Is there one" 758 of 758 yes; existence all no; 14,216 items."""
     table = amber(data)
     arguments = {"clusters": table["image"], "types": table["type"]}
-    found = psy.leakage_cues(table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments)
-    assert found.n_items == 14_216
-    assert found.constant_types == (("hallucination", "no"),)
-    assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(found.leaks)
-    one = next(g for g in found.giveaways if g.phrase == "is there one ...")
-    assert (one.type, one.label, one.items, one.share) == ("attribute-number", "yes", 758, 1.0)
+    leakage = psy.leakage_cues(table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments)
+    assert leakage.n_items == 14_216
+    assert leakage.constant_types == (("hallucination", "no"),)
+    assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(leakage.leaks)
+    giveaway = next(g for g in leakage.giveaways if g.phrase == "is there one ...")
+    assert (giveaway.type, giveaway.label, giveaway.items, giveaway.share) == ("attribute-number", "yes", 758, 1.0)
 
     attribute = [i for i, kind in enumerate(table["type"]) if kind.startswith("attribute")]
     part = {key: [values[i] for i in attribute] for key, values in table.items()}
@@ -118,14 +118,14 @@ def test_clean_benchmarks_are_not_accused() -> None:
     for seed in range(40):
         questions, labels, images = clean(seed)
         generator = np.random.default_rng(seed)
-        found = psy.blind_solvability(questions, labels, clusters=images, rng=generator)
-        solved += found.p < 0.05
+        blind = psy.blind_solvability(questions, labels, clusters=images, rng=generator)
+        solved += blind.p < 0.05
         cues = psy.leakage_cues(
             labels, questions=questions, ids=list(range(240)), clusters=images, rng=generator, types=None
         )
         leaking += bool(cues.leaks)
         phrases += bool(cues.giveaways)
-        assert 0.3 < found.accuracy.value < 0.7
+        assert 0.3 < blind.accuracy.value < 0.7
     assert solved <= 4
     assert leaking <= 4
     assert phrases <= 3
@@ -145,10 +145,10 @@ PLANTED = {
 def test_planted_leaks_are_found(name: str) -> None:
     questions, labels, images = clean(77)
     changed = [PLANTED[name](i, q, y) for i, (q, y) in enumerate(zip(questions, labels, strict=True))]
-    found = psy.leakage_cues(
+    leakage = psy.leakage_cues(
         labels, questions=[q for q, _ in changed], ids=[n for _, n in changed], clusters=images, rng=rng()
     )
-    cue = next(cue for cue in found.cues if cue.name == name)
+    cue = next(cue for cue in leakage.cues if cue.name == name)
     assert cue.leak
     assert cue.accuracy.value > (0.75 if name.startswith("digits") else 0.99)
 
@@ -158,9 +158,9 @@ def test_a_word_that_gives_the_label_away_is_solved_and_named() -> None:
     questions = [
         q.replace("in the", "near the" if y == "yes" else "in the") for q, y in zip(questions, labels, strict=True)
     ]
-    found = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
-    assert found.accuracy.value > 0.97
-    assert found.p < 1e-10
+    blind = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
+    assert blind.accuracy.value > 0.97
+    assert blind.p < 1e-10
     giveaways = psy.leakage_cues(labels, questions=questions, clusters=images, rng=rng()).giveaways
     assert {(g.phrase, g.label) for g in giveaways} >= {("near", "yes"), ("in", "no")}
 
@@ -182,10 +182,10 @@ def test_more_than_two_labels_and_types() -> None:
     generator = np.random.default_rng(6)
     labels = generator.choice(["red", "blue", "green"], 300).tolist()
     questions = [f"What colour is the {'rose' if y == 'red' else generator.choice(THINGS)}?" for y in labels]
-    found = psy.blind_solvability(questions, labels, types=["colour"] * 300, rng=rng())
-    assert found.baseline < 0.45
-    assert found.accuracy.value > 0.55
-    assert found.types[0].labels == 3
+    blind = psy.blind_solvability(questions, labels, types=["colour"] * 300, rng=rng())
+    assert blind.baseline < 0.45
+    assert blind.accuracy.value > 0.55
+    assert blind.types[0].labels == 3
 
 
 @given(st.lists(st.sampled_from(["yes", "no"]), min_size=20, max_size=60), st.integers(0, 5))
@@ -206,10 +206,10 @@ def test_the_level_predictor_against_a_loop(labels: list[str], seed: int) -> Non
 
 def test_the_interval_of_the_accuracy_is_wilsons() -> None:
     questions, labels, _ = clean(79)
-    found = psy.blind_solvability(questions, labels, rng=rng())
-    k = round(found.accuracy.value * 240)
+    blind = psy.blind_solvability(questions, labels, rng=rng())
+    k = round(blind.accuracy.value * 240)
     low, high = proportion_confint(k * 239 / 240, 239, method="wilson")
-    assert (found.accuracy.low, found.accuracy.high) == pytest.approx((low, high), abs=1e-6)
+    assert (blind.accuracy.low, blind.accuracy.high) == pytest.approx((low, high), abs=1e-6)
 
 
 def test_the_clustered_test_against_a_one_sample_t_test() -> None:
@@ -226,8 +226,8 @@ def test_the_clustered_test_against_a_one_sample_t_test() -> None:
 
 def test_the_seed_decides() -> None:
     questions, labels, images = clean(80)
-    one, two = (psy.blind_solvability(questions, labels, clusters=images, rng=rng()) for _ in range(2))
-    assert one == two
+    first, second = (psy.blind_solvability(questions, labels, clusters=images, rng=rng()) for _ in range(2))
+    assert first == second
 
 
 def test_what_cannot_be_told_says_why() -> None:
@@ -237,9 +237,9 @@ def test_what_cannot_be_told_says_why() -> None:
         assert short.status == "insufficient"
         assert psy.blind_solvability([], [], rng=rng()).status == "insufficient"
         assert psy.leakage_cues([], rng=rng()).status == "insufficient"
-        one = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 30, rng=rng())
-        assert one.status == "degenerate"
-        assert math.isnan(one.accuracy.value)
+        blind = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 30, rng=rng())
+        assert blind.status == "degenerate"
+        assert math.isnan(blind.accuracy.value)
         kinds = ["a"] * 15 + ["b"] * 15
         fixed = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
         assert fixed.status == "not_informative"

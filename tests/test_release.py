@@ -53,7 +53,7 @@ def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str
         *pictures,
     }
     (checked,) = lint_benchmarks(str(folder))
-    assert {code_of(one.name).code for one in checked.findings} <= {"C101", "C102", "C103", "T102"}
+    assert {code_of(finding.name).code for finding in checked.findings} <= {"C101", "C102", "C103", "T102"}
     benchmark = hqm.load(str(folder))
     assert (benchmark.name, benchmark.card.task, len(benchmark.original)) == ("my_signs", task, 8)
     assert all(hqm.load(str(folder)).images.joinpath(item.image or "").is_file() for item in benchmark.original.items)
@@ -78,7 +78,7 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
     card = tomllib.loads((tmp_path / "mine" / "card.toml").read_text())
     assert (card["task"], card["types"], card["labelled"], card["licence"]) == ("choice", ["counting"], True, "MIT")
     assert (tmp_path / "mine" / "images" / "sub" / "a.png").read_bytes() == b"picture"
-    codes = {code_of(one.name).code for one in lint_benchmarks(str(tmp_path / "mine"))[0].findings}
+    codes = {code_of(finding.name).code for finding in lint_benchmarks(str(tmp_path / "mine"))[0].findings}
     assert {"S108", "I101", "I102"} <= codes, "an unknown type, a missing picture, one that is none"
 
 
@@ -132,8 +132,8 @@ def test_the_columns_are_documented() -> None:
 def issues(path: Path) -> tuple[set[str], set[str]]:
     import mlcroissant
 
-    found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
-    return set(found.errors), set(found.warnings)
+    reported = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
+    return set(reported.errors), set(reported.warnings)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -154,9 +154,9 @@ def test_croissant_metadata_pass_the_reference_validator_and_give_the_records_ba
     items = hqm.load(str(folder)).original.items
     assert [record["records/id"].decode() for record in records] == [item.id for item in items]
     assert [record["records/prompt"].decode() for record in records] == [item.prompt for item in items]
-    found = json.loads((folder / "croissant.json").read_text())
-    assert found["license"] == "https://spdx.org/licenses/CC-BY-4.0.html"
-    options = next(field for field in found["recordSet"][0]["field"] if field["name"] == "options")
+    metadata = json.loads((folder / "croissant.json").read_text())
+    assert metadata["license"] == "https://spdx.org/licenses/CC-BY-4.0.html"
+    options = next(field for field in metadata["recordSet"][0]["field"] if field["name"] == "options")
     assert options["repeated"] is True
 
 
@@ -165,8 +165,8 @@ def test_croissant_metadata_pass_the_reference_validator_and_give_the_records_ba
 def test_croissant_of_a_release_names_its_pinned_files(run: Run, data: Path, tmp_path: Path) -> None:
     assert run("export", "pope", "--to", tmp_path / "pope.json", "--data", data)[0] == 0
     assert issues(tmp_path / "pope.json")[0] == set()
-    found = json.loads((tmp_path / "pope.json").read_text())
-    first = found["distribution"][0]
+    metadata = json.loads((tmp_path / "pope.json").read_text())
+    first = metadata["distribution"][0]
     # the checksum of POPE's file as its card pins it
     assert first["sha256"] == "ac25245170b975a5bdf9080b23fd431dfe6be458bc038259c1f4f09a6bef7994"
     assert "/08d957b/" in first["contentUrl"]
@@ -262,10 +262,15 @@ def test_the_workflow_does_what_it_says(followed: tuple[Path, str, dict[str, str
         json.loads((folder / "out" / "audit.json").read_text())["audits"] for folder in (home / "cards", checkout)
     )
     # the recorded answers give the same numbers as the asked ones; the respondents may stand in another order
-    scores = [{person["name"]: person["cells"] for person in one["respondents"]} for one in (first[0], again[0])]
+    scores = [
+        {respondent["name"]: respondent["cells"] for respondent in audit["respondents"]}
+        for audit in (first[0], again[0])
+    ]
     assert scores[0] == scores[1]
     for name in ("test_retest.rho_g", "parallel_forms.icc_a1"):
-        values = [next(e["value"] for e in one["estimates"] if e["indicator"] == name) for one in (first[0], again[0])]
+        values = [
+            next(e["value"] for e in audit["estimates"] if e["indicator"] == name) for audit in (first[0], again[0])
+        ]
         assert values[0] == pytest.approx(values[1], abs=1e-12)
 
 
@@ -319,8 +324,8 @@ def test_a_bad_benchmark_does_not_come_through(run: Run, planted: tuple[Path, Pa
     assert float(strongest[2]) > 0.8, "the accuracy that the leak gives"
     status, out, _ = run("audit", folder, "--recorded", answers, "--out", tmp_path / "out", "--quiet")
     assert status == 0
-    found = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
-    assert {"D104", "W101", "T102"} <= {one["code"] for one in found["findings"]}
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
+    assert {"D104", "W101", "T102"} <= {finding["code"] for finding in audit["findings"]}
     status, out, _ = run("gate", tmp_path / "out" / "audit.json", "--json")
     assert status == 1
     tests = {test["what"]: test["outcome"] for test in json.loads(out)["tests"]}

@@ -52,13 +52,13 @@ def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Req
     benchmark = hqm.load(name)
     benchmark.prepare_images(benchmark.original)
     sampling = Sampling(temperature, 1.0, 12)
-    found = []
+    requests = []
     for item in benchmark.original.items[:n]:
         text = benchmark.asked(item)
         path = benchmark.images / str(item.image)
         seed = request_seed(0, run, hqm.ask(text, item.image).digest)
-        found.append(Request(text, path, sampling, seed, item=item.id))
-    return found
+        requests.append(Request(text, path, sampling, seed, item=item.id))
+    return requests
 
 
 def answers(name: str, requests: list[Request], **settings: Any) -> dict[str, Response]:
@@ -146,8 +146,8 @@ class Judged(Benchmark):
     assert done.returncode == 0, done.stderr
     assert "judges asked 12, errors 0" in done.stdout
     assert "judges asked 0, errors 0" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
-    states = [row["states"] for row in found["respondents"]]
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
+    states = [row["states"] for row in audit["respondents"]]
     assert all(sum(counts.values()) == 12 for by in states for counts in by.values())
     assert all(counts["ok"] >= 10 for by in states for counts in by.values()), "the tiny model says yes or no"
 

@@ -93,9 +93,9 @@ def test_the_python_on_a_page_runs(page: str) -> None:
     module = types.ModuleType("page")
     example = doctest.DocTestParser().get_doctest(code, vars(module), page, page, 0)
     report: list[str] = []
-    found = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example, out=report.append)
-    assert found.attempted > 0
-    assert found.failed == 0, "".join(report)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example, out=report.append)
+    assert result.attempted > 0
+    assert result.failed == 0, "".join(report)
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def shell(tmp_path: Path) -> Iterator[Any]:
 
 def lines(text: str, exact: bool) -> list[str]:
     """Lines with single spaces; unless exact, with # in place of every number."""
-    found = [" ".join(line.split()) for line in text.splitlines()]
-    return found if exact else [re.sub(r"[−-]?\d[\d.,]*", "#", line) for line in found]
+    tidied = [" ".join(line.split()) for line in text.splitlines()]
+    return tidied if exact else [re.sub(r"[−-]?\d[\d.,]*", "#", line) for line in tidied]
 
 
 @pytest.mark.parametrize("page", TRIED)
@@ -149,18 +149,18 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(shell: Any, data
     from PIL import Image
 
     readme = blocks((ROOT / "README.md").read_text("utf-8"))
-    mine = tmp_path / "work" / "mine"
-    (mine / "images").mkdir(parents=True)
+    benchmark = tmp_path / "work" / "mine"
+    (benchmark / "images").mkdir(parents=True)
     text = next(text for language, text in readme if language == "toml")
-    (mine / "card.toml").write_text(text)
+    (benchmark / "card.toml").write_text(text)
     shown = json.loads(re.search(r"# (\{.*\})", text)[1])  # type: ignore[index]
-    Image.new("RGB", (8, 8)).save(mine / "images" / shown["image"])
+    Image.new("RGB", (8, 8)).save(benchmark / "images" / shown["image"])
     words = ("STOP", "EXIT", "TAXI", "BUS", "OPEN", "PUSH", "PULL", "FIRE")
     items = [
         {**shown, "id": str(i), "prompt": shown["prompt"].replace("STOP", word), "target": ("yes", "no")[i % 2]}
         for i, word in enumerate(words)
     ]
-    (mine / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
+    (benchmark / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
     rows = [
         {"form": form, "run": run, "item": item["id"], "answer": ("Yes.", "No.")[(i + run) % 3 == 0]}
         for form, run in (("original", 0), ("original", 1), ("parallel", 0))

@@ -40,7 +40,7 @@ def ours(x: np.ndarray, replicates: int, draw: str) -> list[list[float]]:
     table = np.hstack([x.reshape(items, -1), np.ones((items, 1))])
     scores = psy.Statistic(lambda t: (t[:, :-1] / t[:, -1:]).reshape(-1, respondents, 2).mean(axis=2), smooth=True)
     drawn = psy.resample(table, {"s": scores}, rng=psy.stream(1, "s"), replicates=replicates, draw=draw)  # type: ignore[arg-type]
-    return [[found.low, found.high] for found in drawn.intervals("s")]
+    return [[interval.low, interval.high] for interval in drawn.intervals("s")]
 
 
 def scipy_batch(x: np.ndarray, replicates: int) -> list[list[float]]:
@@ -51,22 +51,22 @@ def scipy_batch(x: np.ndarray, replicates: int) -> list[list[float]]:
         means = np.stack([sample.mean(axis=axis) for sample in samples])
         return means.reshape(-1, 2, *means.shape[1:]).mean(axis=1)
 
-    found = stats.bootstrap(
+    bootstrapped = stats.bootstrap(
         tuple(x.reshape(len(x), -1).T), statistic, paired=True, vectorized=True, n_resamples=replicates, batch=50,
         method="percentile", rng=np.random.default_rng(1),
     )  # fmt: skip
-    return np.stack(found.confidence_interval, axis=1).tolist()
+    return np.stack(bootstrapped.confidence_interval, axis=1).tolist()
 
 
 def scipy_index(x: np.ndarray, replicates: int) -> list[list[float]]:
     """scipy on the item numbers."""
     from scipy import stats
 
-    found = stats.bootstrap(
+    bootstrapped = stats.bootstrap(
         (np.arange(len(x)),), lambda index: x[index].mean(axis=0).mean(axis=1), vectorized=False, n_resamples=replicates,
         method="percentile", rng=np.random.default_rng(1),
     )  # fmt: skip
-    return np.stack(found.confidence_interval, axis=1).tolist()
+    return np.stack(bootstrapped.confidence_interval, axis=1).tolist()
 
 
 def measure(way: str, respondents: int, items: int, replicates: int) -> None:
@@ -91,7 +91,7 @@ def measure(way: str, respondents: int, items: int, replicates: int) -> None:
 
 
 def run(way: str, respondents: int, items: int, replicates: int) -> dict:
-    """One way in a process of its own; the best of three, of one for the slow ways."""
+    """Measure one way in a process of its own: the quick ways three times, of which the fastest counts."""
     command = [sys.executable, __file__, "--way", way, "--respondents", str(respondents), "--items", str(items)]
     command += ["--replicates", str(replicates)]
     one_thread = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
@@ -99,7 +99,7 @@ def run(way: str, respondents: int, items: int, replicates: int) -> dict:
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=one_thread).stdout)
         for _ in range(3 if way in ("poisson", "gaussian") else 1)
     ]
-    return min(tries, key=lambda found: found["seconds"])
+    return min(tries, key=lambda measured: measured["seconds"])
 
 
 def main() -> None:
@@ -114,8 +114,8 @@ def main() -> None:
     if given.way:
         measure(given.way, *size)
         return
-    found = {way: run(way, *size) for way in WAYS}
-    reference = np.array(found["index"]["ends"])
+    measured = {way: run(way, *size) for way in WAYS}
+    reference = np.array(measured["index"]["ends"])
     width = (reference[:, 1] - reference[:, 0]).mean()
     names = {
         "poisson": "hqm, Poisson weights", "gaussian": "hqm, limit law",
@@ -126,11 +126,11 @@ def main() -> None:
     )
     print(f"{'way':30}{'seconds':>9}{'ratio':>8}{'peak MiB':>10}{'added MiB':>11}{'ends differ':>13}")
     for way in WAYS:
-        one = found[way]
-        apart = np.abs(np.array(one["ends"]) - reference).max() / width
-        ratio = one["seconds"] / found["poisson"]["seconds"]
+        figures = measured[way]
+        apart = np.abs(np.array(figures["ends"]) - reference).max() / width
+        ratio = figures["seconds"] / measured["poisson"]["seconds"]
         print(
-            f"{names[way]:30}{one['seconds']:9.3f}{ratio:8.2f}{one['mib']:10.0f}{one['mib'] - one['before']:11.0f}{apart:13.1%}"
+            f"{names[way]:30}{figures['seconds']:9.3f}{ratio:8.2f}{figures['mib']:10.0f}{figures['mib'] - figures['before']:11.0f}{apart:13.1%}"
         )
         if apart > 0.06:
             sys.exit(f"the ends of {names[way]} differ by {apart:.1%} of an interval's width")
@@ -140,7 +140,7 @@ def main() -> None:
         grown = {way: run(way, given.respondents, factor * given.items, given.replicates) for way in WAYS[:2]}
         print(
             f"{factor * given.items:9}{grown['poisson']['seconds']:12.3f}{grown['gaussian']['seconds']:13.3f}"
-            f"{max(one['mib'] for one in grown.values()):10.0f}"
+            f"{max(figures['mib'] for figures in grown.values()):10.0f}"
         )
 
 

@@ -79,11 +79,11 @@ def simulate(n: int, sd: float, replicates: int, rng: np.random.Generator, boots
         true = float(mu.var(ddof=1))
         truth[r] = population_reliability(easiness, sd), true / (true + float(noise.mean()))
         scores = answers.mean(axis=2)
-        found = rho_g(answers).rho
-        for i, c in enumerate((pearson(*scores), icc(scores.T).a1, found)):
+        rho = rho_g(answers).rho
+        for i, c in enumerate((pearson(*scores), icc(scores.T).a1, rho)):
             ends[i, r] = c.low, c.high
-        if found.fixed is not None:
-            ends[3, r] = found.fixed.low, found.fixed.high
+        if rho.fixed is not None:
+            ends[3, r] = rho.fixed.low, rho.fixed.high
         if bootstrap:
             ends[4, r] = np.quantile(_resampled(answers, bootstrap, rng), (0.025, 0.975))
     # no interval counts as a miss
@@ -111,14 +111,14 @@ def main() -> None:
     settings = [(int(n), float(sd)) for n, sd in (text.split(":") for text in given.settings)]
     started = time.perf_counter()
     streams = np.random.SeedSequence(given.seed).spawn(len(settings))
-    found = [
+    coverages = [
         simulate(n, sd, given.replicates, np.random.default_rng(stream))
         for (n, sd), stream in zip(settings, streams, strict=True)
     ]
     print("| interval | " + " | ".join(f"n = {n}, sd {sd:g}" for n, sd in settings) + " |")
     print("|---|" + "---|" * len(settings))
     for name in INTERVALS:
-        cells = (f"{c[name].population:.3f} / {c[name].these:.3f} / {c[name].width:.2g}" for c in found)
+        cells = (f"{c[name].population:.3f} / {c[name].these:.3f} / {c[name].width:.2g}" for c in coverages)
         print(f"| {name} | " + " | ".join(cells) + " |")
     print(f"\n{given.replicates} replicates, seed {given.seed}, {time.perf_counter() - started:.0f} s")
 

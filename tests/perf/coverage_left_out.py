@@ -41,9 +41,9 @@ def coverage(
         left = agreement_left_out(*((a.sum(1, keepdims=True) - a) / (n - 1) for a in (x, y)))
         for k, value in values(x, y).items():
             if k in WANTED:
-                found = left_out_bounds(value, left[k])
-                hits[k] += found.low <= truth[k] <= found.high
-                widths[k].append(found.high - found.low)
+                bounds = left_out_bounds(value, left[k])
+                hits[k] += bounds.low <= truth[k] <= bounds.high
+                widths[k].append(bounds.high - bounds.low)
     return {k: (truth[k], hits[k] / replicates, float(np.median(widths[k]))) for k in WANTED}
 
 
@@ -56,8 +56,8 @@ def main() -> None:
         "| n | sd | sd of form | shift | r: value, coverage, width | ICC(A,1): value, coverage, width |\n|---|---|---|---|---|---|"
     )
     for setting in SETTINGS:
-        found = coverage(*setting, replicates, rng)
-        cells = [f"{v:.3f}, {c:.3f}, {w:.3f}" for v, c, w in found.values()]
+        covered = coverage(*setting, replicates, rng)
+        cells = [f"{v:.3f}, {c:.3f}, {w:.3f}" for v, c, w in covered.values()]
         print("| " + " | ".join([*map(str, setting), *cells]) + " |")
 
 
