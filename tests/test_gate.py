@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import hqm
-from hqm.auditing.gate import Gate, Policy, default_text, gate
+from hqm.auditing.gate import Gate, Policy, default_text, hold_against
 from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate, Interval
 from tests.conftest import Run
@@ -46,7 +46,7 @@ def asked(**row: Any) -> Policy:
 
 
 def outcome(audit: Audit, wanted: Policy, what: str = "test_retest.rho_g (accuracy)") -> str:
-    return next(test.outcome for test in gate(audit, wanted).tests if test.what == what)
+    return next(test.outcome for test in hold_against(audit, wanted).tests if test.what == what)
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,18 @@ def test_the_unfavourable_end_decides(row: dict[str, Any], expected: str) -> Non
 def test_what_was_not_measured_is_not_passed(missing: Estimate) -> None:
     wanted = asked(interval="fixed_models", at_least=0.0)
     assert outcome(audit_of(missing), wanted) == "NOT MEASURED"
-    assert not gate(audit_of(missing), wanted).passed
+    assert not hold_against(audit_of(missing), wanted).passed
     assert outcome(audit_of(), wanted, "test_retest.rho_g") == "NOT MEASURED"
-    assert not gate(Audit(()), wanted).passed, "an audit of nothing"
+    assert not hold_against(Audit(()), wanted).passed, "an audit of nothing"
 
 
 def test_every_estimate_of_an_indicator_must_pass() -> None:
     worse = estimate(low=0.5)
-    tests = gate(audit_of(estimate(), worse), asked(interval="fixed_models", at_least=0.9)).tests
+    tests = hold_against(audit_of(estimate(), worse), asked(interval="fixed_models", at_least=0.9)).tests
     assert [test.outcome for test in tests if test.what.startswith("test_retest")] == ["PASS", "FAIL"]
     assert outcome(audit_of(worse), asked(interval="fixed_models", at_least=0.9, tasks=["yes_no"])) == "FAIL"
     other = asked(interval="fixed_models", at_least=0.9, tasks=["caption"])
-    assert not [test for test in gate(audit_of(worse), other).tests if test.what.startswith("test_retest")]
+    assert not [test for test in hold_against(audit_of(worse), other).tests if test.what.startswith("test_retest")]
 
 
 def test_facets_respondents_unscored_coverage_findings() -> None:
@@ -123,7 +123,7 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
         assert source in default_text()
     assert all(hqm.indicator_named(row.indicator) for row in default.require)
     # a perfect point estimate of one indicator is far from enough
-    assert not gate(audit_of(estimate(low=0.99, high=1.0)), default).passed
+    assert not hold_against(audit_of(estimate(low=0.99, high=1.0)), default).passed
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sente
 
 
 def failing() -> Gate:
-    return gate(
+    return hold_against(
         audit_of(estimate(low=0.5)), asked(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it")
     )
 

@@ -198,7 +198,7 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def gate(audit: Audit, policy: Policy) -> Gate:
+def hold_against(audit: Audit, policy: Policy) -> Gate:
     """Hold an audit against a policy."""
     return Gate(policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy)))
 

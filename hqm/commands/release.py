@@ -88,12 +88,11 @@ def gate(
 
     The ends of intervals are compared with thresholds. What was not measured does not pass.
     """
-    from hqm.auditing.gate import Policy
-    from hqm.auditing.gate import gate as hold
+    from hqm.auditing.gate import Policy, hold_against
     from hqm.auditing.value import Audit
     from hqm.commands import show
 
-    outcome = hold(Audit.load(audit_file), Policy.load(policy))
+    outcome = hold_against(Audit.load(audit_file), Policy.load(policy))
     if junit is not None:
         write_text(junit, outcome.junit())
     show.gate(outcome, github, options.output.as_json)
