@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped_alike
 from hqm.psychometrics.result import Status
 
 
@@ -62,9 +63,7 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     >>> result.agreement, round(result.kappa[0], 4)
     ((0.8,), 0.6154)
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(x, y, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return ItemAgreement((), (), (), "insufficient", "no item is scored in both administrations")

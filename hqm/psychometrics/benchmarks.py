@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired
+from hqm.psychometrics.ranks import among_best
 from hqm.psychometrics.result import Status
 
 
@@ -71,13 +72,7 @@ def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
     (1.0, 1.5)
     """
     a, b = paired(x, y)
-    return float((_among_best(a, k) * _among_best(b, k)).sum())
-
-
-def _among_best(x: Array, k: int) -> Array:
-    edge = np.sort(x)[::-1][k - 1]
-    above, tied = x > edge, x == edge
-    return np.asarray(above + tied * ((k - above.sum()) / tied.sum()), dtype=np.float64)
+    return float((among_best(a, k) * among_best(b, k)).sum())
 
 
 def benchmark_agreement(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped, shaped_alike
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Status
 
@@ -60,9 +61,7 @@ def saturation(
     >>> result.headroom, result.solved_by_all, result.at_ceiling, result.flags
     (0.0, 0.25, 0.75, ('CEILING', 'FLOOR'))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
     x, known = x[known.any(axis=1)], known[known.any(axis=1)]
     x, known = x[:, known.any(axis=0)], known[:, known.any(axis=0)]
@@ -127,9 +126,7 @@ def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float], *, maxim
     >>> [round(v, 3) for v in result.values], result.strategy, result.not_above
     ([0.75, -0.25], 'majority of type', (1,))
     """
-    s = np.asarray(scores, dtype=np.float64)
-    if s.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {s.shape}")
+    s = shaped(scores, "respondents")
     known = {name: value for name, value in blind.items() if math.isfinite(value)}
     if not known:
         return ChanceCorrected((), math.nan, "", status="insufficient", reason="no blind strategy has a score")
@@ -148,12 +145,11 @@ class Separation:
     """How far the spread of the respondents exceeds the error of a score.
 
     `ratio` is the true standard deviation over the standard error (G of Wright and Masters), `strata` the number of
-    levels it resolves, `range_ratio` the largest gap over the error.
+    levels it resolves.
     """
 
     ratio: float
     strata: float
-    range_ratio: float
     n: int
     flags: tuple[str, ...] = ()
     status: Status = "ok"
@@ -183,20 +179,18 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
     >>> round(separation([0.2, 0.4, 0.6, 0.8], [0.05] * 4).strata, 3)
     7.088
     """
-    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if s.shape != e.shape or s.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {s.shape} and {e.shape}")
+    s, e = shaped_alike(scores, errors, "respondents")
     known = np.isfinite(s) & np.isfinite(e)
     s, e = s[known], e[known]
     n, nan = len(s), math.nan
     if n < 3:
-        return Separation(nan, nan, nan, n, (), "insufficient", f"separation needs 3 respondents, there are {n}")
+        return Separation(nan, nan, n, (), "insufficient", f"separation needs 3 respondents, there are {n}")
     if is_constant(s):
-        return Separation(nan, nan, nan, n, (), "degenerate", "all respondents have the same score")
+        return Separation(nan, nan, n, (), "degenerate", "all respondents have the same score")
     noise = float((e**2).mean())
     if noise == 0:
-        return Separation(nan, nan, nan, n, (), "not_informative", "the scores have no error")
+        return Separation(nan, nan, n, (), "not_informative", "the scores have no error")
     true = float(s.var(ddof=1)) - noise
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
-    return Separation(ratio, (4 * ratio + 1) / 3, float(np.ptp(s)) / math.sqrt(noise), n, flags)
+    return Separation(ratio, (4 * ratio + 1) / 3, n, flags)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.correlation import inverse_tanh_interval, is_constant, paired, pearson, size_of
 from hqm.psychometrics.result import Coefficient
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
@@ -148,9 +148,7 @@ def kendall_w(
     >>> round(result.w.value, 6), round(result.test.statistic, 6)
     (0.827731, 22.348739)
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, administrations), got {x.shape}")
+    x = shaped(scores, "respondents, administrations")
     x = x[np.isfinite(x).all(axis=1)]
     m, k = x.shape
     name = "Kendall's W"

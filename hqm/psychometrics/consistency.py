@@ -10,17 +10,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.result import Coefficient, Status
 
 
 def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Array:
     """The scores without the respondents, or without the items, that lack one."""
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
     return x[known.all(axis=1)] if drop == "respondents" else x[:, known.all(axis=0)]
 
@@ -56,15 +54,14 @@ def _alpha(x: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Cronbach's alpha with both intervals, and what it would be without the items that nobody or everybody passes.
+    """Cronbach's alpha with Feldt's interval, and what it would be without the items that nobody or everybody passes.
 
-    `coefficient` carries Feldt's interval and the flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as
+    `coefficient` carries the interval and the flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as
     respondents or more: the covariances cannot be modelled), `ZERO_VARIANCE_ITEMS`. `varying` is computed on the
     `k_varying` items that vary.
     """
 
     coefficient: Coefficient
-    bonett: Bounds | None
     varying: Coefficient
     n: int
     k: int
@@ -113,33 +110,30 @@ def cronbach_alpha(
     refusal = refusal_of(x, "alpha")
     if refusal:
         none = Coefficient.absent(*refusal, m)
-        return Alpha(none, None, none, m, k, int(varies.sum()))
+        return Alpha(none, none, m, k, int(varies.sum()))
     value = _alpha(x)
-    low, high, bonett = _alpha_intervals(value, m, k, level)
+    low, high = _alpha_interval(value, m, k, level)
     kept = x[:, varies]
     if kept.shape[1] < 2:
         without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
     else:
         less = _alpha(kept)
-        without = Coefficient(less, *_alpha_intervals(less, m, kept.shape[1], level)[:2], m, level, "Feldt")
+        without = Coefficient(less, *_alpha_interval(less, m, kept.shape[1], level), m, level, "Feldt")
     return Alpha(
-        Coefficient(value, low, high, m, level, "Feldt", flags=flags_of(x, value)), bonett, without, m, k, kept.shape[1]
+        Coefficient(value, low, high, m, level, "Feldt", flags=flags_of(x, value)), without, m, k, kept.shape[1]
     )
 
 
-def _alpha_intervals(value: float, m: int, k: int, level: float) -> tuple[float, float, Bounds | None]:
+def _alpha_interval(value: float, m: int, k: int, level: float) -> tuple[float, float]:
     if m < 4:
-        return math.nan, math.nan, None
+        return math.nan, math.nan
     if value >= 1 - 1e-14:
-        return 1.0, 1.0, Bounds(1.0, 1.0, "Bonett", level)
-    from scipy.special import ndtri
+        return 1.0, 1.0
     from scipy.stats import f
 
     tail = (1 - level) / 2
     upper, lower = (float(f.ppf(p, m - 1, (m - 1) * (k - 1))) for p in (1 - tail, tail))
-    half = float(ndtri(1 - tail)) * math.sqrt(2 * k / ((k - 1) * (m - 2)))
-    bonett = Bounds(1 - (1 - value) * math.exp(half), 1 - (1 - value) * math.exp(-half), "Bonett", level)
-    return 1 - (1 - value) * upper, 1 - (1 - value) * lower, bonett
+    return 1 - (1 - value) * upper, 1 - (1 - value) * lower
 
 
 def kr21(scores: npt.ArrayLike) -> Coefficient:

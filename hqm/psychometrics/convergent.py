@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
@@ -44,19 +44,16 @@ class Multitrait:
 
     Each count is (holds, comparisons). `convergent`: correlations of one trait over two methods that exceed 0 at the
     level. `over_hetero_method`: how often such a correlation exceeds those of other traits over the same two methods.
-    `over_hetero_trait`: how often it exceeds those of two traits within one of its methods. `reliabilities` stand on
-    the diagonal where given.
+    `over_hetero_trait`: how often it exceeds those of two traits within one of its methods.
     """
 
     correlations: tuple[tuple[float, ...], ...]
     traits: tuple[str, ...]
     methods: tuple[str, ...]
-    reliabilities: tuple[float, ...]
     n: int
     convergent: tuple[int, int] = (0, 0)
     over_hetero_method: tuple[int, int] = (0, 0)
     over_hetero_trait: tuple[int, int] = (0, 0)
-    mean_convergent: float = math.nan
     status: Status = "ok"
     reason: str = ""
 
@@ -66,7 +63,6 @@ def multitrait_multimethod(
     traits: Sequence[str],
     methods: Sequence[str],
     *,
-    reliabilities: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Multitrait:
     """Campbell and Fiske's table: hallucination types as traits, benchmarks (or formats) as methods.
@@ -80,7 +76,6 @@ def multitrait_multimethod(
     - `scores`: (respondents, measures): each column one trait by one method; respondents that lack a score are left
       out.
     - `traits, methods`: (measures,): labels; no pair may come twice.
-    - `reliabilities`: (measures,): for the diagonal.
 
     Returns
     -------
@@ -99,20 +94,19 @@ def multitrait_multimethod(
     """
     x = _complete(scores, len(traits))
     k = len(traits)
-    if len(methods) != k or (reliabilities is not None and len(reliabilities) != k):
-        raise ValueError("traits, methods and reliabilities need one entry a measure")
+    if len(methods) != k:
+        raise ValueError("traits and methods need one entry a measure")
     if len(set(zip(traits, methods, strict=True))) != k:
         raise ValueError("a trait is measured twice by one method")
     m = x.shape[0]
-    rel = tuple(reliabilities) if reliabilities is not None else (math.nan,) * k
     if m < 3 or k < 2:
         reason = f"correlations need 3 respondents and 2 measures, there are {m} and {k}"
-        return Multitrait((), tuple(traits), tuple(methods), rel, m, status="insufficient", reason=reason)
+        return Multitrait((), tuple(traits), tuple(methods), m, status="insufficient", reason=reason)
     r = correlations(x)
     table = tuple(tuple(row.tolist()) for row in r)
 
     def without(status: Status, reason: str) -> Multitrait:
-        return Multitrait(table, tuple(traits), tuple(methods), rel, m, status=status, reason=reason)
+        return Multitrait(table, tuple(traits), tuple(methods), m, status=status, reason=reason)
 
     if np.isnan(r).any():
         flat = ", ".join(f"{traits[i]} by {methods[i]}" for i in range(k) if math.isnan(r[i, i]))
@@ -122,9 +116,8 @@ def multitrait_multimethod(
         return without("not_applicable", "no trait is measured by two methods")
     if m < FEWEST_RESPONDENTS:
         return without("insufficient", f"counts need {FEWEST_RESPONDENTS} respondents, there are {m}")
-    from scipy.special import ndtri
 
-    least = math.tanh(float(ndtri(0.5 + level / 2)) / math.sqrt(m - 3))
+    least = math.tanh(normal_quantile(level) / math.sqrt(m - 3))
     beyond, within = [], []
     for i, j in same:
         for own, partner in ((i, j), (j, i)):
@@ -140,12 +133,10 @@ def multitrait_multimethod(
         table,
         tuple(traits),
         tuple(methods),
-        rel,
         m,
         (sum(v > least for v in values), len(values)),
         (sum(beyond), len(beyond)),
         (sum(within), len(within)),
-        float(np.mean(values)),
     )
 
 

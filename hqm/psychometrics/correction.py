@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.criterion import score_pair
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
+from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.judging import JudgeErrors, judge_errors
 from hqm.psychometrics.result import Coefficient
 
@@ -83,10 +83,8 @@ def ppi_scores(
     >>> round(result.automatic[0], 3), round(result.scores[0].value, 3)
     (0.627, 0.598)
     """
-    a, h = score_pair(automatic, human)
-    label = np.arange(a.shape[1]) if clusters is None else np.asarray(clusters)
-    if label.shape != (a.shape[1],):
-        raise ValueError(f"one cluster an item is needed, got {label.shape} for {a.shape[1]} items")
+    a, h = shaped_alike(automatic, human, "respondents, items")
+    label = labels_of(clusters, a.shape[1])
     rows = [_ppi(a[i], h[i], label, fewest, weight, level) for i in range(a.shape[0])]
     scores, raw, labelled, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
@@ -129,10 +127,9 @@ def _ppi(
     if not math.isfinite(variance):
         corrected = Coefficient(value, n=size, method="one cluster: no interval")
         return corrected, raw, float(y.mean()), lam, size
-    from scipy.special import ndtri
 
     se = math.sqrt(variance)
-    half = float(ndtri(0.5 + level / 2)) * se
+    half = normal_quantile(level) * se
     # labels without any variance would have an error bar of 0
     ends = (value - half, value + half) if se > 0 else (math.nan, math.nan)
     flags = ("FEW_LABELS",) if size < fewest else ()
@@ -178,9 +175,8 @@ def rogan_gladen(
             f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2: close to guessing"
         )
         return Coefficient.absent("not_applicable", reason, n)
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     raw = (rate + specificity - 1) / (specificity + sensitivity - 1)
     p = (n * rate + z * z / 2) / (n + z * z)
     q1, q0 = (positives * sensitivity + 1) / (positives + 2), (negatives * specificity + 1) / (negatives + 2)
@@ -221,7 +217,7 @@ def rogan_gladen_scores(
     >>> [result.status for result in rogan_gladen_scores(judge, human)]
     ['not_applicable', 'not_applicable']
     """
-    a, h = score_pair(automatic, human)
+    a, h = shaped_alike(automatic, human, "respondents, items")
     judged = judge_errors(a, h, level=level) if errors is None else errors
     m = a.shape[0]
     if judged.status != "ok":

@@ -7,15 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.result import Coefficient
 
 
 def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Two vectors without the respondents that lack either score."""
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {a.shape} and {b.shape}")
+    a, b = shaped_alike(x, y, "respondents")
     both = np.isfinite(a) & np.isfinite(b)
     return a[both], b[both]
 
@@ -32,11 +30,10 @@ def size_of(n: int, n_effective: float | None) -> float:
 
 def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[float, float]:
     """tanh(atanh(value) -+ z error); both ends are the value itself at -1 and 1."""
-    from scipy.special import ndtri
 
     if abs(value) >= 1.0:
         return value, value
-    centre, half = math.atanh(value), float(ndtri(0.5 + level / 2)) * error
+    centre, half = math.atanh(value), normal_quantile(level) * error
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
@@ -71,7 +68,6 @@ def pearson(
     y: npt.ArrayLike,
     *,
     level: float = 0.95,
-    n_eff: float | None = None,
     n_effective: float | None = None,
 ) -> Coefficient:
     """Pearson's correlation of two administrations, with Fisher's interval.
@@ -109,8 +105,7 @@ def pearson(
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    independent = n_eff if n_effective is None else n_effective
-    return _with_interval(_product_moment(a, b), len(a), level, "Fisher z", 1.0, 3, independent)
+    return _with_interval(_product_moment(a, b), len(a), level, "Fisher z", 1.0, 3, n_effective)
 
 
 def spearman(

@@ -15,9 +15,9 @@ from hqm.psychometrics.result import Status
 class DStudy:
     """Reliability of the mean score over a design.
 
-    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such, `phi_cut` for
-    telling who is above a cut score. `universe` is the variance of the respondents' universe scores, `relative` and
-    `absolute` the error variances; their roots are standard errors in score units.
+    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such. `universe` is the
+    variance of the respondents' universe scores, `relative` and `absolute` are the error variances; their roots are
+    standard errors in score units.
     """
 
     g: float
@@ -27,32 +27,25 @@ class DStudy:
     absolute: float
     sizes: tuple[tuple[str, int], ...]
     fixed: tuple[str, ...] = ()
-    phi_cut: float = math.nan
-    cut: float = math.nan
     flags: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str = ""
 
 
-def d_study(
-    study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Sequence[str] = (), cut: float | None = None
-) -> DStudy:
+def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Sequence[str] = ()) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
         universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are all fixed
         relative error = the same over effects of the respondent with a random facet
         absolute error = relative error + effects without the respondent that have a random facet
         E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
-        Phi(cut) = (U + D) / (U + D + absolute),   D = (mean - cut)^2 - var(mean)
 
-    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5; Phi(cut): Brennan and Kane (1977), Journal of
-    Educational Measurement, 14, 277-289.
+    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5.
 
     - `study`: Components, the object of measurement being the first facet.
     - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
     - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is
       kept.
-    - `cut`: The score that decides.
 
     Raises
     ------
@@ -101,11 +94,6 @@ def d_study(
         reason = "neither the respondents nor the errors vary"
         nan = math.nan
         return DStudy(nan, nan, universe, relative, absolute, shape, tuple(fixed), status="degenerate", reason=reason)
-    phi_cut = math.nan
-    if cut is not None:
-        of_mean = (universe + relative) / had[target] + absolute - relative
-        distance = (study.mean - cut) ** 2 - of_mean
-        phi_cut = (universe + distance) / (universe + distance + absolute)
     return DStudy(
         universe / (universe + relative),
         universe / (universe + absolute),
@@ -114,8 +102,6 @@ def d_study(
         absolute,
         shape,
         tuple(fixed),
-        phi_cut,
-        math.nan if cut is None else cut,
         study.flags,
     )
 

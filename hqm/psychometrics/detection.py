@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from hqm.psychometrics.arrays import normal_quantile
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
 
@@ -73,7 +74,7 @@ def signal_detection(
     h, f = (hits + 0.5) / (yes + 1), (false_alarms + 0.5) / (no + 1)
     zh, zf = float(ndtri(h)), float(ndtri(f))
     variance = _variance(h, zh, yes + 1) + _variance(f, zf, no + 1)
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     n = int(yes + no)
 
     def normal(value: float, error: float) -> Coefficient:

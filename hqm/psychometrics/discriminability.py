@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped, shaped_alike
+from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.result import Status
 
@@ -140,12 +141,8 @@ def paired_differences(
     >>> result.tied_sets, result.rank_intervals
     (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
-    label = np.arange(x.shape[1]) if clusters is None else np.asarray(clusters)
-    if label.shape != (x.shape[1],):
-        raise ValueError(f"one cluster an item is needed, got {label.shape} for {x.shape[1]} items")
+    x = shaped(scores, "respondents, items")
+    label = labels_of(clusters, x.shape[1])
     known = np.isfinite(x).all(axis=0)
     x, label = x[:, known], label[known]
     m, n = x.shape
@@ -196,9 +193,7 @@ def independent_differences(
     >>> result.separable_pairs(), result.separable_neighbours()
     ((2, 3), (1, 2))
     """
-    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if s.shape != e.shape or s.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {s.shape} and {e.shape}")
+    s, e = shaped_alike(scores, errors, "respondents")
     if len(s) < 2:
         reason = f"a comparison needs 2 respondents, there are {len(s)}"
         return PairwiseDifferences((), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason)
@@ -256,7 +251,7 @@ def minimum_detectable_difference(se: float, *, power: float = 0.8, level: float
     """
     from scipy.special import ndtri
 
-    return (float(ndtri(0.5 + level / 2)) + float(ndtri(power))) * se
+    return (normal_quantile(level) + float(ndtri(power))) * se
 
 
 def items_for_gap(

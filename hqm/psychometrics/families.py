@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Coefficient
 
@@ -219,9 +220,7 @@ def range_restriction(
     >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
     (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    x = shaped(scores, "respondents")
     index = np.flatnonzero(np.isfinite(x))
     n = len(index)
     n_top = (n + 1) // 2 if top is None else min(top, n)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import is_constant, pearson
 from hqm.psychometrics.result import Bounds, Coefficient, Status
@@ -70,9 +70,7 @@ def shift_heterogeneity(
     >>> round(result.test.statistic, 4), round(result.i2, 4)
     (6.6667, 0.7)
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(first, second, "respondents, items")
     labels = labels_of(clusters, a.shape[1])
     scored = np.isfinite(a) & np.isfinite(b)
     if not scored.any():
@@ -101,9 +99,7 @@ def shift_heterogeneity_of_scores(
     >>> round(result.test.statistic, 6), round(result.deviation, 6)
     (6.0, 0.141421)
     """
-    d, s2 = np.asarray(shifts, dtype=np.float64), np.asarray(variances, dtype=np.float64)
-    if d.shape != s2.shape or d.ndim != 1:
-        raise ValueError(f"shifts and variances must be two vectors of one length, got {d.shape} and {s2.shape}")
+    d, s2 = shaped_alike(shifts, variances, "respondents")
     there = np.isfinite(d) & np.isfinite(s2)
     if there.sum() < 3:
         reason = f"heterogeneity needs 3 respondents with 2 clusters of items, there are {int(there.sum())}"
@@ -116,13 +112,12 @@ def shift_heterogeneity_of_scores(
     if m < 3:
         reason = f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
         return _no_heterogeneity("insufficient", reason, len(d), d, s2)
-    from scipy.special import ndtri
 
     weight = 1 / s2[used]
     centre = float(np.dot(weight, d[used]) / weight.sum())
     q = float(np.dot(weight, (d[used] - centre) ** 2))
     se = math.sqrt(1 / float(weight.sum()))
-    half = float(ndtri(0.5 + level / 2)) * se
+    half = normal_quantile(level) * se
     spread = float(d[there].var(ddof=1)) - float(s2[there].mean())
     return ShiftHeterogeneity(
         chi_square_test(q, m - 1, NAME, m),
@@ -158,14 +153,11 @@ class FormReliability:
     - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged
       `ABOVE_ONE`.
     - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
-    - `reliability_first, reliability_second`: Seed reliability of each form.
     """
 
     observed: Coefficient
     true: Coefficient
     attenuation: float = math.nan
-    reliability_first: float = math.nan
-    reliability_second: float = math.nan
 
 
 def form_reliability(
@@ -221,7 +213,7 @@ def form_reliability(
     if not np.isfinite(value[0]):
         reason = "the scores of a form vary by no more than the seeds' noise"
         none = Coefficient.absent("degenerate", reason, n)
-        return FormReliability(observed, none, math.nan, float(rel_a[0]), float(rel_b[0]))
+        return FormReliability(observed, none)
     raw, low, high, method = float(value[0]), math.nan, math.nan, ""
     if n >= 5:
         drawn = _disattenuated(data[rng.integers(0, n, size=(n_bootstrap, n))])[0]
@@ -234,7 +226,7 @@ def form_reliability(
         true = Coefficient(math.copysign(1.0, raw), low, high, n, level, method, raw=raw, flags=("ABOVE_ONE",))
     else:
         true = Coefficient(raw, low, high, n, level, method)
-    return FormReliability(observed, true, attenuation, float(rel_a[0]), float(rel_b[0]))
+    return FormReliability(observed, true, attenuation)
 
 
 def _disattenuated(data: Array) -> tuple[Array, tuple[Array, Array]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, normal_quantile, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.length import spearman_brown
@@ -33,8 +33,6 @@ class GeneralizedRetest:
     - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
       scores of 0 and 1.
     - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
-    - `drift_variance`: Mean run-to-run variance of the scores beyond the items' noise; negative when there is less
-      than expected.
     - `n_items`: (respondents,): items answered in every run.
     - `n_clusters`: Number of clusters of items.
     """
@@ -46,15 +44,13 @@ class GeneralizedRetest:
     true_variance: float
     noise_floor: Coefficient
     drift: SignificanceTest
-    drift_variance: float
     n_items: tuple[int, ...]
     n_clusters: int
 
     @property
     def noise_mean(self) -> float:
         """Mean noise variance of one run's score."""
-        known = self.noise[np.isfinite(self.noise)]
-        return float(known.mean()) if len(known) else math.nan
+        return mean_of_known(self.noise)
 
     @property
     def sem(self) -> Array:
@@ -150,9 +146,7 @@ def rho_g(
     >>> round(result.noise_mean, 7), round(result.score_variance, 7), round(result.rho.value, 4)
     (0.0104167, 0.1053241, 0.9011)
     """
-    x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 3:
-        raise ValueError(f"values must have shape (runs, respondents, items), got {x.shape}")
+    x = shaped(values, "runs, respondents, items", "values")
     runs, respondents, items = x.shape
     labels = labels_of(clusters, items)
     scored = np.asarray(np.isfinite(x).all(axis=0))
@@ -223,9 +217,7 @@ def rho_g_of_scores(
     >>> round(result.rho.value, 4)
     0.8889
     """
-    s = np.asarray(scores, dtype=np.float64)
-    if s.ndim != 2:
-        raise ValueError(f"scores must have shape (runs, respondents), got {s.shape}")
+    s = shaped(scores, "runs, respondents")
     runs, respondents = s.shape
     if noise is None and without is None:
         raise ValueError("the noise of the scores or the scores without each cluster are needed")
@@ -270,7 +262,7 @@ def _absent(status: Status, reason: str, runs: int, respondents: int, n: Numbers
     none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
     return GeneralizedRetest(
         none, nan, np.full((runs, respondents), np.nan), math.nan, math.nan, none,
-        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), math.nan, tuple(n.tolist()), 0,
+        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), tuple(n.tolist()), 0,
     )  # fmt: skip
 
 
@@ -293,7 +285,6 @@ def _assemble(
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
     true = spread - vbar
     drift = drift_test(scores, contributions)
-    excess = float(scores.var(axis=0, ddof=1).mean()) - vbar if runs > 1 else math.nan
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):
@@ -307,7 +298,7 @@ def _assemble(
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
     return GeneralizedRetest(
-        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift, excess,
+        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift,
         tuple(n.tolist()), clusters,
     )  # fmt: skip
 
@@ -331,7 +322,6 @@ def _with_intervals(
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    from scipy.special import ndtri
     from scipy.stats import chi2
 
     raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
@@ -346,7 +336,7 @@ def _with_intervals(
         clusters = len(left)
         if np.isfinite(left).all() and clusters > 2:
             error = math.sqrt((clusters - 1) / clusters * float(((left - left.mean()) ** 2).sum()))
-            half = float(ndtri(0.5 + level / 2)) * error
+            half = normal_quantile(level) * error
             ends = (max(0.0, 1 - ratio * math.exp(half)), max(0.0, 1 - ratio * math.exp(-half)))
             fixed = Bounds(*ends, "cluster jackknife on log(1 - rho)", level)
     if raw < 0:

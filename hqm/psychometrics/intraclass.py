@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -24,7 +25,6 @@ class ICC:
     c1: Coefficient
     n: int
     k: int
-    ms_rows: float = math.nan
     ms_columns: float = math.nan
     ms_error: float = math.nan
     sem_agreement: float = math.nan
@@ -65,9 +65,7 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
     >>> round(result.a1.value, 2), round(result.c1.value, 2)
     (0.29, 0.71)
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, administrations), got {x.shape}")
+    x = shaped(scores, "respondents, administrations")
     x = x[np.isfinite(x).all(axis=1)]
     n, k = x.shape
     if n < 3 or k < 2:
@@ -90,7 +88,6 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
         _consistency(msr, mse, n, k, level),
         n,
         k,
-        msr,
         msc,
         mse,
         math.sqrt(mse + max(0.0, (msc - mse) / n)),

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.marginal import fit
 from hqm.psychometrics.result import Status
 
@@ -81,9 +81,7 @@ def item_response(
     >>> item_response(np.zeros((20, 8))).reason
     'rasch needs 30 independent respondents, there are 20'
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     x = x[np.isfinite(x).any(axis=1)]
     n = len(x)
     size = float(n) if n_eff is None else min(float(n), n_eff)

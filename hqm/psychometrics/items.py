@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile, shaped
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
@@ -61,13 +61,6 @@ class ItemAnalysis:
     def of(self, band: Band) -> tuple[int, ...]:
         """Numbers of the items in a band."""
         return tuple(i for i, item in enumerate(self.items) if item.band == band)
-
-
-def _matrix(scores: npt.ArrayLike) -> Array:
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
-    return x
 
 
 def _rest(x: Array) -> Array:
@@ -138,20 +131,19 @@ def item_analysis(
     >>> result.items[0].reason
     'all 4 respondents score 1'
     """
-    x = _matrix(scores)
+    x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     if respondents < 3 or count < 2:
         reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
         return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
-    from scipy.special import ndtri
 
     r, n = _correlations(x, _rest(x))
     shrunk = n * size / respondents
     p = _two_sided(r, shrunk)
     q = benjamini_hochberg(p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(shrunk > 3, float(ndtri(0.5 + level / 2)) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
+        half = np.where(shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
     items = []
     for i in range(count):
@@ -192,15 +184,13 @@ class LabelError:
     - `item_rest`: The negative correlation.
     - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the failing one is the
       better elsewhere; .5 for an item that has nothing to do with the rest.
-    - `q, permutation_p`: One-sided p after Benjamini and Hochberg over all items; one-sided p over random assignments
-      of the item's scores to the respondents.
+    - `q`: One-sided p after Benjamini and Hochberg over all items.
     """
 
     item: int
     item_rest: float
     reversals: float
     q: float
-    permutation_p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +198,6 @@ class LabelErrors:
     """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
 
     candidates: tuple[LabelError, ...]
-    tested: int
     alpha: float
     permutations: int
     status: Status = "ok"
@@ -253,11 +242,11 @@ def label_error_candidates(
     >>> [candidate.item for candidate in result.candidates]
     [3]
     """
-    x = _matrix(scores)
+    x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 3:
         reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
-        return LabelErrors((), 0, alpha, permutations, "insufficient", reason)
+        return LabelErrors((), alpha, permutations, "insufficient", reason)
     rest = _rest(x)
     r, n = _correlations(x, rest)
     both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
@@ -270,9 +259,9 @@ def label_error_candidates(
         reached = float((own * (others - others.mean())).sum())
         chance = (1 + int((shuffled <= reached + 1e-12).sum())) / (permutations + 1)
         if chance < alpha:
-            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i]), chance))
+            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
     candidates.sort(key=lambda error: error.item_rest)
-    return LabelErrors(tuple(candidates), int(np.isfinite(r).sum()), alpha, permutations)
+    return LabelErrors(tuple(candidates), alpha, permutations)
 
 
 def _reversals(own: Array, others: Array) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile
 from hqm.psychometrics.result import Coefficient
 
 
@@ -63,10 +63,9 @@ def jackknife_interval(
     left = left[np.isfinite(left)]
     if len(left) < 2:
         return Coefficient(value, n=count)
-    from scipy.special import ndtri
 
     spread = math.sqrt((len(left) - 1) / len(left) * float(((left - left.mean()) ** 2).sum()))
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     if share:
         return Coefficient(value, *_wilson(value, spread, count, z), count, level, "cluster jackknife, Wilson")
     half = z * spread

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
@@ -99,7 +99,6 @@ def judge_share(
 
 
 def _jackknife(value: float, parts: list[Array], sizes: Array, n: Array, level: float) -> Bounds | None:
-    from scipy.special import ndtri
 
     left = n[:, None] - sizes
     if value == 0.0 or (left <= 0).any():
@@ -110,7 +109,7 @@ def _jackknife(value: float, parts: list[Array], sizes: Array, n: Array, level: 
     log = np.log(judge / total)
     c = len(log)
     error = math.sqrt((c - 1) / c * float(((log - log.mean()) ** 2).sum()))
-    half = float(ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     return Bounds(value * math.exp(-half), value * math.exp(half), "paired cluster jackknife on the log ratio", level)
 
 

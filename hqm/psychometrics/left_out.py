@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.result import Bounds
 
 
@@ -82,9 +82,8 @@ def left_out_bounds(
         return None
     if reliability and (value >= 1 or (x >= 1).any()):
         return None
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     scaled = np.log1p(-x) if reliability else x
     error = math.sqrt((count - 1) / count * float(((scaled - scaled.mean()) ** 2).sum()))
     if not reliability:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.ranks import PairOrder, pair_order
 from hqm.psychometrics.result import Coefficient, Status
@@ -26,8 +26,6 @@ class ExpectedRetest:
     - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs, and Cohen's kappa
       of them; a kappa is NaN where only one outcome can occur.
     - `pairs`: Flip probabilities of pairs and the expected tau, with the correction for counts.
-    - `item_variance, seed_variance`: Respondent-by-item variance that is no seed noise (beyond respondent and item),
-      and mean seed variance of one answer: what a G study of one run lumps together as residual.
     - `n_items`: (respondents,): items with a probability.
     """
 
@@ -39,8 +37,6 @@ class ExpectedRetest:
     agreement: Array
     kappa: Array
     pairs: PairOrder | None
-    item_variance: float
-    seed_variance: float
     n_items: tuple[int, ...]
 
     def for_runs(self, k: int) -> float:
@@ -84,9 +80,7 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     >>> round(result.rho.value, 6), round(result.agreement[1].item(), 6), round(result.kappa[0].item(), 6)
     (0.991121, 0.5, 0.0)
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    if p.ndim != 2:
-        raise ValueError(f"probabilities must have shape (respondents, items), got {p.shape}")
+    p = shaped(probabilities, "respondents, items", "probabilities")
     there = np.isfinite(p)
     count = there.sum(axis=1)
     n = count.astype(np.float64)
@@ -106,9 +100,8 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     margin = mu * (1 - mu)
     kappa = np.divide(within, margin, out=np.full(len(p), np.nan), where=margin > 1e-15)
     pairs = pair_order(mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None)
-    item, each = _item_variance(p[kept]), float(seed.sum() / count.sum())
     rho, mean, deviation = _reliability(mu[kept], noise[kept])
-    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, item, each, tuple(count.tolist()))
+    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, tuple(count.tolist()))
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
@@ -131,20 +124,10 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
     return Coefficient(spread / (spread + vbar), n=m, method="closed form"), mean, deviation
 
 
-def _item_variance(p: Array) -> float:
-    """Residual mean square of the probabilities: respondent by item without seed noise."""
-    p = np.asarray(p[:, np.isfinite(p).all(axis=0)])
-    m, n = int(p.shape[0]), int(p.shape[1])
-    if m < 2 or n < 2:
-        return math.nan
-    residual = p - p.mean(axis=0) - p.mean(axis=1)[:, None] + p.mean()
-    return float(np.square(residual).sum()) / ((m - 1) * (n - 1))
-
-
 def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
-    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, nan, nan, tuple(count.tolist()))
+    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, tuple(count.tolist()))
 
 
 def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0) -> Array:
@@ -215,11 +198,6 @@ def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, t
     return TemperatureCurve(
         tuple(t for t, _ in points),
         tuple(c.rho for _, c in points),
-        tuple(_mean(c.noise) for _, c in points),
-        tuple(_mean(c.scores) for _, c in points),
+        tuple(mean_of_known(c.noise) for _, c in points),
+        tuple(mean_of_known(c.scores) for _, c in points),
     )
-
-
-def _mean(x: Array) -> float:
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if len(known) else math.nan

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, mean_of_known, shaped_alike
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -75,7 +75,7 @@ class PairOrder:
     @property
     def mean_flip(self) -> float:
         """Mean flip probability over all pairs."""
-        return _mean(self.flip[np.triu_indices(len(self.flip), 1)])
+        return mean_of_known(self.flip[np.triu_indices(len(self.flip), 1)])
 
 
 def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None) -> PairOrder:
@@ -103,9 +103,7 @@ def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | No
     >>> round(float(pair_order([0.5, 0.6], [0.005, 0.005]).flip[0, 1]), 4)
     0.267
     """
-    s, v = np.asarray(scores, dtype=np.float64), np.asarray(noise, dtype=np.float64)
-    if s.shape != v.shape or s.ndim != 1:
-        raise ValueError(f"scores and noise must be two vectors of one length, got shapes {s.shape} and {v.shape}")
+    s, v = shaped_alike(scores, noise, "respondents")
     from scipy.special import ndtr
 
     gap = s[:, None] - s
@@ -120,7 +118,7 @@ def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | No
     upper = np.triu_indices(len(s), 1)
     signed = (above - above.T)[upper]
     truth = np.sign(gap)[upper]
-    return PairOrder(above, flip, _mean(signed**2), _mean(signed * truth))
+    return PairOrder(above, flip, mean_of_known(signed**2), mean_of_known(signed * truth))
 
 
 def rank_stability(
@@ -198,8 +196,8 @@ def rank_stability(
         tuple(top),
         whole,
         pairs.mean_flip,
-        _mean(np.diag(pairs.flip, 1)),
-        _mean(five[np.triu_indices(len(five), 1)]),
+        mean_of_known(np.diag(pairs.flip, 1)),
+        mean_of_known(five[np.triu_indices(len(five), 1)]),
         pairs.expected_tau,
         pairs.tau_to_truth,
         n,
@@ -241,18 +239,14 @@ def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_bette
     if not (np.ptp(a) > 0 and np.ptp(b) > 0):
         return Coefficient.absent("degenerate", "an administration gives all respondents the same score", n)
     sign = 1.0 if higher_is_better else -1.0
-    return Coefficient(float((_membership(sign * a, k) * _membership(sign * b, k)).sum()) / k, n=n)
+    return Coefficient(float((among_best(sign * a, k) * among_best(sign * b, k)).sum()) / k, n=n)
 
 
-def _membership(x: Array, k: int) -> Array:
+def among_best(x: Array, k: int) -> Array:
+    """The chance of each entry to be among the k highest; ties at the boundary are drawn by lot."""
     boundary = np.sort(x)[-k]
     above, tied = x > boundary, x == boundary
     return np.asarray(above + tied * (k - above.sum()) / tied.sum())
-
-
-def _mean(x: Array) -> float:
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 def _back(flip: Array, kept: Flags) -> Array:

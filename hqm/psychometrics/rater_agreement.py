@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import Bounds, Coefficient
 
@@ -164,9 +164,7 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     >>> flip_rate([[1, 1, 0, 0], [1, 0, 0, 0]]).value
     0.25
     """
-    x = np.asarray(verdicts, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"verdicts must have shape (verdicts, items), got {x.shape}")
+    x = shaped(verdicts, "verdicts, items", "verdicts")
     labels = labels_of(clusters, x.shape[1])
     there = np.isfinite(x)
     judged = there.sum(axis=0)
@@ -183,28 +181,24 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     value, spread = float(mean[0]), float(error[0])
     if not spread > 0:
         return Coefficient(value, n=n, level=level)
-    from scipy.special import ndtri
 
-    half = float(ndtri(0.5 + level / 2)) * spread
+    half = normal_quantile(level) * spread
     ends = Bounds(max(0.0, value - half), min(1.0, value + half), "cluster normal", level)
     return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
 
 
 def _over_items(value: float, error: float, n: int, level: float, method: str, factor: float = math.nan) -> Coefficient:
-    from scipy.special import ndtri
 
     if not error > 0:
         return Coefficient(value, n=n, level=level)
-    half = (float(ndtri(0.5 + level / 2)) if math.isnan(factor) else factor) * error
+    half = (normal_quantile(level) if math.isnan(factor) else factor) * error
     ends = Bounds(max(-1.0, value - half), min(1.0, value + half), method, level)
     return Coefficient(value, n=n, level=level, fixed=ends, se=error)
 
 
 def _counts(ratings: npt.ArrayLike) -> tuple[Array, Array]:
     """(units, categories) how often each unit got each value, and the values."""
-    x = np.asarray(ratings, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"ratings must have shape (raters, units), got {x.shape}")
+    x = shaped(ratings, "raters, units", "ratings")
     there = np.isfinite(x)
     values, codes = np.unique(x[there], return_inverse=True)
     units = np.broadcast_to(np.arange(x.shape[1]), x.shape)[there]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.intraclass import icc
@@ -97,11 +97,10 @@ def _clustered(values: Array, clusters: npt.ArrayLike | None) -> tuple[Array, Ar
 
 
 def _normal(value: float, error: float, level: float, reason: str) -> Coefficient:
-    from scipy.special import ndtri
 
     if not math.isfinite(value):
         return Coefficient.absent("insufficient", reason)
-    half = float(ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     # an interval without width claims a certainty that few items do not give
     if not half > 0:
         return Coefficient(value, n=1, level=level)
@@ -168,9 +167,7 @@ def pair_coherence(
     >>> result.coherent[0].value, result.chance[0]
     (0.75, 0.5)
     """
-    a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(yes_first, yes_second, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not np.isin(np.concatenate([a[both], b[both]]), (0.0, 1.0)).all():
         return PairCoherence((), (), (), Coefficient.absent("not_applicable", "an answer is not 0 or 1"))

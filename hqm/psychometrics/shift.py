@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.result import Coefficient, Status
@@ -189,9 +190,7 @@ def equivalence_margin(scores: npt.ArrayLike, mdc95: float = math.nan) -> Coeffi
     >>> round(equivalence_margin([0.2, 0.3, 0.5, 0.6]).value, 6), equivalence_margin([0.2, 0.3, 0.5], 0.09).value
     (0.05, 0.09)
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    x = shaped(scores, "respondents")
     x = np.sort(x[np.isfinite(x)])
     if len(x) < 2:
         reason = f"a gap between neighbours needs 2 respondents, there are {len(x)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, shaped_alike
 from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.result import Coefficient
 
@@ -61,9 +61,7 @@ def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: f
     >>> round(result.elasticity.value, 3), round(result.correlation.value, 3)
     (0.558, 0.946)
     """
-    s, w = np.asarray(scores, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
-    if s.shape != w.shape or s.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, forms) are needed, got {s.shape} and {w.shape}")
+    s, w = shaped_alike(scores, lengths, "respondents, forms")
     there = np.isfinite(s) & np.isfinite(w) & (s > 0) & (w > 0)
     there &= (there.sum(axis=1) >= 2)[:, None]
     m = int(there.any(axis=1).sum())

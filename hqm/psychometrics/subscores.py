@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -124,9 +124,8 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
     for m in range(n):
         within = [_within(s - x[m, k], q - x[m, k] ** 2, n - 1) for (s, q), k in zip(squares, members, strict=True)]
         left[m] = _both(np.delete(sums, m, axis=0), np.array(within), members)
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     subscores = []
     for i, name in enumerate(names):
         if len(members[i]) < 2:
