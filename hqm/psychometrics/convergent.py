@@ -77,14 +77,9 @@ def multitrait_multimethod(
       out.
     - `traits, methods`: (measures,): labels; no pair may come twice.
 
-    Returns
-    -------
-    Multitrait
-        `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable` where no
-        trait is measured by two methods; `degenerate` where a measure does not vary.
+    The status is `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable`
+    where no trait is measured by two methods; `degenerate` where a measure does not vary.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(30, 2))
     >>> scores = np.hstack([trait, trait]) + 0.4 * rng.normal(size=(30, 4))
@@ -143,8 +138,6 @@ def multitrait_multimethod(
 def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
     """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does not cohere.
 
-    Examples
-    --------
     >>> r = [[1, 0.5, 0.4, 0.3], [0.5, 1, 0.35, 0.25], [0.4, 0.35, 1, 0.6], [0.3, 0.25, 0.6, 1]]
     >>> round(htmt_of(r, ["a", "a", "b", "b"], "a", "b"), 6)
     0.593366
@@ -187,14 +180,9 @@ def htmt(
     - `groups`: (measures,): the trait of each; `trait` and `other` name the two to compare.
     - `rng, families`: With a generator: the interval by resampling respondents, or families of them (from 10 on).
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not vary or the
-        measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
+    The status is `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not
+    vary or the measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(200, 2))
     >>> scores = np.repeat(trait, 3, axis=1) + rng.normal(size=(200, 6))
@@ -244,24 +232,14 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3 df
         D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
 
-    Williams, E. J. (1959). Journal of the Royal Statistical Society B, 21, 396-399; Steiger, J. H. (1980).
-    Psychological Bulletin, 87, 245-251.
+    Williams (1959); Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251.
 
-    - `r12, r13`: The correlations to compare: the criterion with each measure.
-    - `r23`: That of the two measures.
-    - `n`: Respondents.
+    - `r12, r13, r23`: The criterion with each of the two measures, and the two measures with each other.
 
-    Returns
-    -------
-    DependentCorrelations
-        `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures are one
-        and the same, `not_applicable` where no data can have these three correlations.
-
-    Examples
-    --------
-    >>> result = williams_test(0.4, 0.3, 0.1, 103)
-    >>> round(result.t, 2), round(result.p, 2)
-    (0.83, 0.41)
+    The status is `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures
+    are the same, and `not_applicable` where no data can have these three correlations.
+    >>> round(williams_test(0.4, 0.3, 0.1, 103).t, 2)
+    0.83
     """
     nan = math.nan
     if n < 4 or not all(map(math.isfinite, (r12, r13, r23))):

@@ -63,15 +63,10 @@ class Coverage:
 
 
 def items_for_error(sem: float, rate: float = 0.5) -> int:
-    """How many independent items give a score this standard error.
+    """How many independent items give a score this standard error: n = p (1 - p) / sem^2.
 
-        n = p (1 - p) / sem^2
+    - `sem, rate`: The standard error, and the expected score p, of which .5 is the worst case.
 
-    - `sem`: Standard error, on the scale of the score.
-    - `rate`: Expected score; .5 is the worst case.
-
-    Examples
-    --------
     >>> items_for_error(0.03)
     278
     """
@@ -93,8 +88,8 @@ def type_coverage(
 ) -> Coverage:
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
-    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be measured: its
-    score has a standard error of .14. Five hundred copies of one sentence are one wording.
+    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be
+    measured: its score has a standard error of .14. Five hundred copies of one sentence are one wording.
 
         index = #(types with n >= n_min) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
 
@@ -107,14 +102,9 @@ def type_coverage(
       root mean square over them; else it is that of a rate of .5 with independent items.
     - `sem`: The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
 
-    Returns
-    -------
-    Coverage
-        The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
-        `insufficient`.
+    The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
+    `insufficient`.
 
-    Examples
-    --------
     >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
     >>> [kind.state for kind in result.types]
     ['measurable', 'labelled, not measurable', 'claimed, no evidence']
@@ -166,8 +156,6 @@ def type_coverage(
 def normal(text: str) -> str:
     """A question without letter case, punctuation and spare spaces, so that equal wordings are equal.
 
-    Examples
-    --------
     >>> normal("Is  the sky sunny?") == normal("is the sky sunny")
     True
     """

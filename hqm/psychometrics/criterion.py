@@ -76,15 +76,10 @@ def criterion_validity(
     - `rng`: With a generator: the interval of the disattenuated value by resampling respondents, or families of them.
     - `n_eff`: The number of independent respondents, for the intervals of the raw correlations.
 
-    Returns
-    -------
-    CriterionValidity
-        `insufficient` parts below 3 respondents, 2 items or 2 labelled items; `degenerate` where a score does not vary
-        or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
-        `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
+    A part is `insufficient` below 3 respondents, 2 items or 2 labelled items; `degenerate` where a score does
+    not vary or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
+    `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
     >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1 - human)
@@ -223,20 +218,11 @@ def _disattenuated(
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:
-    """How many labelled items give human scores a reliability, not rounded.
+    """How many labelled items give human scores a reliability of `target`: h = t / (1 - t) residual / true.
 
-        h = t / (1 - t) residual / true
-
-    - `target`: Reliability between 0 and 1.
     - `residual, true`: Variance of a human item score within respondents, and of true human scores between them.
 
-    Returns
-    -------
-    float
-        Infinite where the respondents do not differ.
-
-    Examples
-    --------
+    The number is not rounded, and infinite where the respondents do not differ.
     >>> round(labels_needed(0.9, 0.2, 0.02))
     90
     """

@@ -52,13 +52,8 @@ def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Seq
     ValueError
         A facet is unknown, is the object of measurement, is fixed at another size, or has a size below 1.
 
-    Returns
-    -------
-    DStudy
-        `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
+    The status is `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
 
-    Examples
-    --------
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> result = d_study(study, {"item": 10})
@@ -137,13 +132,8 @@ def cheapest_designs(
     - `targets`: Values of the coefficient to reach.
     - `coefficient`: `phi` or `g`.
 
-    Returns
-    -------
-    tuple of Plan
-        One a target; `insufficient` where the grid does not reach it, with the best value that it holds.
+    There is one plan for each target. It is `insufficient` where the grid does not reach it, with the best value that it holds.
 
-    Examples
-    --------
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> plans = cheapest_designs(study, {"item": range(1, 50)}, lambda d: d["item"], targets=(0.8, 0.99))
@@ -174,26 +164,12 @@ def cheapest_designs(
 
 
 def items_for_reliability(study: GStudy, target: float, *, facet: str = "item", coefficient: str = "phi") -> float:
-    """How many levels of a facet a two-facet design (respondent x item) needs for a reliability, not rounded.
+    """How many levels of a facet a respondent x item design needs for a reliability, not rounded (Brennan 2001).
 
         E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
 
-    Raises
-    ------
-    ValueError
-        The study has other facets: use `cheapest_designs`.
-
-    Returns
-    -------
-    float
-        Infinite where the respondents do not differ; NaN where the study has no components (see its `reason`).
-
-    Examples
-    --------
-    >>> from hqm.psychometrics.generalizability import g_study
-    >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
-    >>> round(items_for_reliability(study, 0.9), 3)
-    10.414
+    It is infinite where the respondents do not differ and NaN where the study has no components. A study with other
+    facets is a ValueError: use `cheapest_designs` for it.
     """
     if len(study.facets) != 2 or facet != study.facets[1]:
         raise ValueError(f"a study of two facets, the second {facet}, is needed, got {list(study.facets)}")

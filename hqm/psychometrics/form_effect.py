@@ -39,36 +39,16 @@ class ShiftHeterogeneity:
 def shift_heterogeneity(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
 ) -> ShiftHeterogeneity:
-    """Whether a change of form shifts all respondents by the same amount: form by respondent interaction.
+    """Whether a change of form shifts all respondents alike: the form by respondent interaction (Cochran's Q).
 
-    A form that is harder by 3 points for everybody is harmless: the order stays. A form that is harder by 10 points for
-    some and easier for others measures something else. The shifts are compared with their own sampling error over items.
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~ chi2(M - 1)
+        I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
-        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2
-        Q = sum w (D - D_w)^2 ~ chi2(M - 1),   I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
+    A form that is harder for everybody is harmless; one that is harder for some and easier for others measures another
+    thing. Higgins and Thompson (2002). Statistics in Medicine, 21, 1539-1558.
 
-    Cochran, W. G. (1954). The combination of estimates from different experiments. Biometrics, 10, 101-129. Higgins,
-    J. P. T. and Thompson, S. G. (2002). Statistics in Medicine, 21, 1539-1558.
-
-    - `first, second`: (respondents, items): scores of the same items on both forms; NaN where an answer was not
-      scored.
-    - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
-
-    Returns
-    -------
-    ShiftHeterogeneity
-        `insufficient` for fewer than 3 respondents with 2 clusters, `not_informative` for identical forms. A respondent
-        without any variation of the differences is left out of the weighted part.
-
-    Examples
-    --------
-    Two respondents lose a third of the items on the second form, the third one gains as much:
-
-    >>> a = [[1, 1, 1, 1, 1, 0]] * 2 + [[0, 0, 1, 1, 1, 0]]
-    >>> b = [[1, 1, 1, 0, 0, 0]] * 2 + [[1, 1, 1, 1, 1, 0]]
-    >>> result = shift_heterogeneity(a, b)
-    >>> round(result.test.statistic, 4), round(result.i2, 4)
-    (6.6667, 0.7)
+    - `first, second, clusters`: (respondents, items) on both forms, and (items,) labels of what items share.
+    The status is `insufficient` below 3 respondents with 2 clusters and `not_informative` for identical forms.
     """
     a, b = shaped_alike(first, second, "respondents, items")
     labels = labels_of(clusters, a.shape[1])
@@ -88,13 +68,8 @@ def shift_heterogeneity_of_scores(
     - `shifts, variances`: (respondents,): score on the first form minus score on the second, and the variance of that
       difference.
 
-    Returns
-    -------
-    ShiftHeterogeneity
-        As `shift_heterogeneity`.
+    As `shift_heterogeneity`.
 
-    Examples
-    --------
     >>> result = shift_heterogeneity_of_scores([0.1, 0.1, 0.4], [0.01, 0.01, 0.01])
     >>> round(result.test.statistic, 6), round(result.deviation, 6)
     (6.0, 0.141421)
@@ -177,8 +152,8 @@ def form_reliability(
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology, 15,
-    72-101 (correction for attenuation).
+    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology,
+    15, 72-101 (correction for attenuation).
 
     - `first, second`: (respondents,): scores on each form; pairs with a missing number are left out.
     - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each form
@@ -187,14 +162,9 @@ def form_reliability(
     - `n_bootstrap`: How often respondents are drawn anew, with both their scores. The percentile interval is cut at
       1, as the value is; it needs 5 respondents and its coverage has not been simulated.
 
-    Returns
-    -------
-    FormReliability
-        `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance is all
-        noise.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance
+    is all noise.
 
-    Examples
-    --------
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
     >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
     >>> round(result.observed.value, 4), round(result.true.value, 4), round(result.attenuation, 4)

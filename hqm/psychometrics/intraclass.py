@@ -50,14 +50,9 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
 
-    Returns
-    -------
-    ICC
-        `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies between
-        respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies
+    between respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
 
-    Examples
-    --------
     Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 2):
 
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]

@@ -105,8 +105,8 @@ def item_analysis(
     """Classical item analysis, with a verdict only where there is evidence for it.
 
     The item-rest correlation asks whether the respondents that do well elsewhere do well here. With few respondents it
-    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and a band
-    is named only when the correlation differs from 0 after correction for the number of items.
+    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and
+    a band is named only when the correlation differs from 0 after correction for the number of items.
 
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
 
@@ -117,14 +117,9 @@ def item_analysis(
     - `alpha`: False discovery rate of the bands.
     - `n_eff`: The number of independent respondents, where some are relatives.
 
-    Returns
-    -------
-    ItemAnalysis
-        `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has none, is
-        `degenerate` and says what everyone scored.
+    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has
+    none, is `degenerate` and says what everyone scored.
 
-    Examples
-    --------
     >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
     >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
     ([1.0, 0.5, 0.25, 0.5], (0,))
@@ -227,13 +222,8 @@ def label_error_candidates(
     - `n_eff`: The number of independent respondents, where some are relatives; Student's test uses it, the
       permutation does not.
 
-    Returns
-    -------
-    LabelErrors
-        `insufficient` for fewer than 5 respondents or 3 items.
+    The status is `insufficient` for fewer than 5 respondents or 3 items.
 
-    Examples
-    --------
     Thirty respondents of rising ability; the key of item 3 is wrong:
 
     >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)

@@ -50,14 +50,9 @@ def judge_share(
     - `rerun`: (runs, respondents, items): scores of independent runs, each judged once.
     - `clusters`: (items,): labels of what items share (the image).
 
-    Returns
-    -------
-    JudgeNoise
-        `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative` when no run differs. A judge
-        who never changes a verdict gives 0 without an interval. The share speaks of these respondents only.
+    The status is `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative` when no run differs.
+    A judge who never changes a verdict gives 0 without an interval. The share speaks of these respondents only.
 
-    Examples
-    --------
     One respondent, eight items; the judge changes one verdict, a new run changes two:
 
     >>> same = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]]

@@ -57,14 +57,9 @@ def table_agreement(both: int, automatic_only: int, human_only: int, neither: in
     - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by the judge alone,
       by the person alone, by neither.
 
-    Returns
-    -------
-    JudgeAgreement
-        `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout (kappa has no
-        value; Po and the counts are still there).
+    The status is `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout
+    (kappa has no value; Po and the counts are still there).
 
-    Examples
-    --------
     >>> result = table_agreement(90, 5, 5, 0)
     >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
     (0.9, -0.0526, 0.8895, 0.947, 0.0)
@@ -129,15 +124,10 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
 
     - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is left out).
 
-    Returns
-    -------
-    JudgeErrors
-        `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a test
-        rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
-        rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
+    The status is `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a
+    test rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
+    rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
 
-    Examples
-    --------
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
     >>> judge[0, :60] = 1 - judge[0, :60]

@@ -54,8 +54,8 @@ def fit(
 
     Few items leave each ability uncertain: the posterior is computed on one grid for all respondents. Thousands of
     items pin an ability between two points of any affordable grid: then every respondent has quadrature points of its
-    own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation 1
-    in the sample (parameter expansion), which speeds the convergence up.
+    own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation
+    1 in the sample (parameter expansion), which speeds the convergence up.
 
     Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters. Psychometrika, 46,
     443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika, 85, 755-770.

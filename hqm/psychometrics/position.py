@@ -42,14 +42,9 @@ def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) 
     - `counts`: (positions,): how often each position was chosen.
     - `expected`: (positions,): shares expected without a preference (the shares of right options); equal by default.
 
-    Returns
-    -------
-    PositionBias
-        `insufficient` for fewer than 2 positions or fewer than 5 expected choices on one of them, `not_applicable` for
-        negative counts or shares that are not positive.
+    The status is `insufficient` for fewer than 2 positions or fewer than 5 expected choices on one of them,
+    `not_applicable` for negative counts or shares that are not positive.
 
-    Examples
-    --------
     >>> result = position_bias([40, 20, 20, 20])
     >>> result.test.statistic, result.test.df, round(result.cramer_v, 4)
     (12.0, 3, 0.2)

@@ -48,37 +48,23 @@ class ExpectedRetest:
 def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     """Test-retest reliability from the probability that each item is scored 1, without a single rerun.
 
-    A model that answers yes with probability .7 will answer otherwise in some reruns; how often, and how much the score
-    moves, follows from the probabilities. One forward pass therefore replaces any number of reruns. Valid when items
-    and runs are independent given the probabilities (not: probabilities after a sampled chain of thought, or a served
-    model that differs from run to run).
+    How often a model that answers yes with probability .7 will answer otherwise follows from the probability, so one
+    forward pass replaces any number of reruns. It is valid when items and runs are independent given the probabilities:
+    not after a sampled chain of thought, and not for a served model that differs from run to run.
 
         mu_m = mean_i p_mi,   v_m = sum_i p_mi (1 - p_mi) / n^2,   rho = s2_mu / (s2_mu + vbar)
         r among these respondents: mean 1 - tr(P V) / A, deviation sqrt(2 tr((P V)^2)) / A,
             A = sum d^2, d = mu - mean mu, P = I - 11' / M - d d' / A, V = diag(v)
         per respondent: agreement = mean(p^2 + (1 - p)^2),  kappa = Var_i(p) / (mu (1 - mu))
 
-    The variance of the score is that of a sum of independent, unequal Bernoulli trials (Poisson-binomial) and exact;
-    the reliability is a ratio of expectations with a bias of order 1 / M.
+    - `probabilities`: (respondents, items): the probability of a score of 1; NaN where it is not known.
 
-    - `probabilities`: (respondents, items): probability that the answer is scored 1; NaN where there is none (left
-      out, respondent by respondent).
+    The status is `insufficient` below 3 respondents with items, `degenerate` when the expected scores do not differ,
+    `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), and `not_applicable` when a
+    number is no probability.
 
-    Returns
-    -------
-    ExpectedRetest
-        `insufficient` for fewer than 3 respondents with items, `degenerate` when the expected scores do not differ,
-        `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), `not_applicable` when a
-        number is no probability.
-
-    Examples
-    --------
-    Three respondents who answer every one of 100 items rightly with probability .9, .5 and .1; by hand s2_mu = .16,
-    vbar = (.09 + .25 + .09) / 300:
-
-    >>> result = expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1))
-    >>> round(result.rho.value, 6), round(result.agreement[1].item(), 6), round(result.kappa[0].item(), 6)
-    (0.991121, 0.5, 0.0)
+    >>> round(expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1)).rho.value, 6)
+    0.991121
     """
     p = shaped(probabilities, "respondents, items", "probabilities")
     there = np.isfinite(p)
@@ -131,21 +117,12 @@ def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
 
 
 def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0) -> Array:
-    """The probability of the first of two answers at another temperature.
+    """The probability of the first of two answers at another temperature: 1 / (1 + exp(-l / T)).
 
-        p(T) = 1 / (1 + exp(-l / T)),   l = log P(first) - log P(second) at temperature 1
+    - `log_odds`: Any shape: l = log P(first) - log P(second) at temperature 1.
+    - `temperature`: 0 is greedy decoding, where an even chance stays .5; the result is NaN below 0.
+    - `top_p`: Nucleus: an answer whose probability reaches it is always given.
 
-    - `log_odds`: Any shape.
-    - `temperature`: 0 is greedy decoding (an even chance stays .5: either answer may come).
-    - `top_p`: Nucleus: an answer whose probability reaches it is given always.
-
-    Returns
-    -------
-    array
-        As `log_odds`; NaN for a negative temperature.
-
-    Examples
-    --------
     >>> sampling_probability([1.0, -1.0, 0.0], 0.5).round(4).tolist()
     [0.8808, 0.1192, 0.5]
     """
@@ -171,24 +148,14 @@ class TemperatureCurve:
 
 
 def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, top_p: float = 1.0) -> TemperatureCurve:
-    """The expected test-retest reliability over temperatures, from one forward pass.
+    """The expected test-retest reliability at several temperatures, from one forward pass.
 
-    Where a benchmark looks reliable only because it is run near temperature 0, the curve shows it: the reliability
-    tends to 1 as the temperature falls, whatever the models know.
+    It shows where a benchmark looks reliable only because it is run near temperature 0. Status as in `expected_retest`.
 
     - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
-    - `temperatures`: (points,)
-    - `top_p`: Nucleus.
+    - `temperatures, top_p`: (points,), and the nucleus.
 
-    Returns
-    -------
-    TemperatureCurve
-        Each point with the states of `expected_retest`.
-
-    Examples
-    --------
-    >>> odds = np.linspace(-2, 2, 40).reshape(4, 10)
-    >>> [round(c.value, 3) for c in temperature_curve(odds, [0, 0.5, 1, 2]).rho]
+    >>> [round(c.value, 3) for c in temperature_curve(np.linspace(-2, 2, 40).reshape(4, 10), [0, 0.5, 1, 2]).rho]
     [1.0, 0.934, 0.806, 0.519]
     """
     points = [

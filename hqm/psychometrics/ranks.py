@@ -81,24 +81,15 @@ class PairOrder:
 def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None) -> PairOrder:
     """The probability that two runs order a pair of respondents in opposite ways.
 
-    A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round. "One in twelve pairs
-    flips" needs no statistics to read.
+    A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
         q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
         with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
-    - `scores`: (respondents,): true scores, or the best guess at them.
-    - `noise`: (respondents,): variance of one run's score over seeds.
-    - `n_items`: How many items a score counts, for the continuity correction; None without.
+    - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a run's score over seeds.
+    - `n_items`: How many items a score counts, for the continuity correction; None without it.
 
-    Returns
-    -------
-    PairOrder
-        NaN for pairs with a missing number.
-
-    Examples
-    --------
-    Two respondents one standard error of their difference apart:
+    Pairs with a missing number are NaN.
 
     >>> round(float(pair_order([0.5, 0.6], [0.005, 0.005]).flip[0, 1]), 4)
     0.267
@@ -150,14 +141,9 @@ def rank_stability(
     - `reliability`: Draws the scores together first, for questions about the true spread.
     - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
 
-    Returns
-    -------
-    RankStability
-        `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score, `not_informative` with
-        its values when there is no noise at all.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score,
+    `not_informative` with its values when there is no noise at all.
 
-    Examples
-    --------
     >>> result = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
     >>> result.same_winner, result.top[0].chance == 1 / 3, round(result.expected_tau, 6)
     (1.0, True, 1.0)
@@ -208,24 +194,12 @@ def rank_stability(
 
 
 def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True) -> Coefficient:
-    """The share of the k best that two administrations have in common, ties at the boundary averaged over.
+    """The share of the k best that two administrations have in common; ties at the boundary are averaged over.
 
-    Read it against the k / M that two orders drawn by lot share.
+    Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k < number of respondents, and
+    `degenerate` when an administration gives all respondents the same score. There is no interval.
 
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
-    - `k`: The size of the top set.
-    - `higher_is_better`: Whether the best have the highest scores.
-
-    Returns
-    -------
-    Coefficient
-        Without an interval. `insufficient` unless 0 < k < number of respondents, `degenerate` when an administration
-        ties all respondents.
-
-    Examples
-    --------
-    The second and third of the second run are tied, so the top two share one and a half on average:
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
 
     >>> top_k_overlap([4, 3, 2, 1], [9, 8, 8, 1], 2).value
     0.75

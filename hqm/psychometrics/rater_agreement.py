@@ -21,9 +21,9 @@ def krippendorff_alpha(
 ) -> Coefficient:
     """Krippendorff's alpha: agreement of any number of raters, on any scale, with gaps.
 
-    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic disagreement. Disagreements
-    count by their size on the scale. With very uneven categories alpha is low although nearly all ratings agree: print
-    the observed agreement beside it, or AC1.
+    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic disagreement.
+    Disagreements count by their size on the scale. With very uneven categories alpha is low although nearly all ratings
+    agree: print the observed agreement beside it, or AC1.
 
         alpha = 1 - D_o / D_e
         D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
@@ -37,14 +37,9 @@ def krippendorff_alpha(
     - `measurement`: The scale's level.
     - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
 
-    Returns
-    -------
-    Coefficient
-        `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category,
-        `not_applicable` for a ratio scale with negative numbers.
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category,
+    `not_applicable` for a ratio scale with negative numbers.
 
-    Examples
-    --------
     Krippendorff's four observers and twelve units (Computing Krippendorff's alpha-reliability, 2011, section C):
 
     >>> nan = np.nan
@@ -88,8 +83,8 @@ def krippendorff_alpha(
 def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95) -> Coefficient:
     """Gwet's AC1: agreement beyond chance that does not collapse when one category prevails.
 
-    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful", agreement on those counts
-    almost nothing. AC1 supposes that only hard units are guessed.
+    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful", agreement on those
+    counts almost nothing. AC1 supposes that only hard units are guessed.
 
         AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
 
@@ -100,14 +95,9 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
     - `categories`: How many categories there are to choose from, where some were never used.
     - `level`: Confidence level of the interval over units (`fixed`), Student's with Gwet's variance, cut at 1.
 
-    Returns
-    -------
-    Coefficient
-        `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category (when no larger
-        number of categories is given).
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category (when
+    no larger number of categories is given).
 
-    Examples
-    --------
     Gwet's example of four raters and twelve units (data cac.raw4raters of irrCAC):
 
     >>> nan = np.nan
@@ -154,13 +144,8 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     - `clusters`: (items,): labels of what items share.
     - `level`: Confidence level of the normal interval over items (`fixed`).
 
-    Returns
-    -------
-    Coefficient
-        `n` counts items. `insufficient` without an item judged twice.
+    `n` counts items. The status is `insufficient` without an item judged twice.
 
-    Examples
-    --------
     >>> flip_rate([[1, 1, 0, 0], [1, 0, 0, 0]]).value
     0.25
     """
