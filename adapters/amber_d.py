@@ -131,11 +131,8 @@ class AmberD(Benchmark):
             key, place = int(take(record, "id", f"{path}: record {i}")), f"{path}: record {i}"
             note = self.annotations.get(key, {})
             if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
-                raise DataError(
-                    f"annotations.json has no usable label for the id {key}",
-                    place=place,
-                    remedy="Take both files of one release.",
-                )
+                what = f"annotations.json has no usable label for the id {key}"
+                raise DataError(what, place=place, remedy="Take both files of one release.")
             image = str(take(record, "image", place))
             kind = _KINDS[note["type"]]
             items.append(
@@ -186,9 +183,8 @@ class AmberD(Benchmark):
             if key in form.by_id:
                 given[key] = Response(str(take(record, "response", place)))
             elif not key.isdecimal() or int(key) not in self.annotations:
-                raise AnswerError(
-                    f"AMBER has no id {key!r}", place=place, remedy="Check that the file belongs to AMBER."
-                )
+                what = f"AMBER has no id {key!r}"
+                raise AnswerError(what, place=place, remedy="Check that the file belongs to AMBER.")
         return form, given
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -211,21 +207,12 @@ class AmberD(Benchmark):
                         if theirs.get(i.id, i.prompt) != i.prompt
                     ],
                 )
-        yield from finding(
-            "article",
-            "{n} questions have 'a' before a vowel",
-            [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)],
-        )
-        yield from finding(
-            "second-person",
-            "{n} questions speak to the reader ('your')",
-            [i for i in form.items if "your" in i.prompt.split()],
-        )
-        yield from finding(
-            "wording",
-            "{n} relation questions lack the words 'in this image' that the paper's prompt ends with",
-            [i for i in by_kind["relation"] if "image" not in i.prompt],
-        )
+        sentence = "{n} questions have 'a' before a vowel"
+        yield from finding("article", sentence, [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)])
+        sentence = "{n} questions speak to the reader ('your')"
+        yield from finding("second-person", sentence, [i for i in form.items if "your" in i.prompt.split()])
+        sentence = "{n} relation questions lack the words 'in this image' that the paper's prompt ends with"
+        yield from finding("wording", sentence, [i for i in by_kind["relation"] if "image" not in i.prompt])
         pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
         same = [m[0] for m in pairs if m and m[1] == m[2]]
         yield from finding("self-relation", "{n} relation questions ask about a thing and itself", same)
@@ -233,32 +220,20 @@ class AmberD(Benchmark):
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
         if all((int(i.id) % 2 == 1) == (i.target == "yes") for i in attributes):
-            yield Finding(
-                "label-by-id",
-                f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no: the id gives the label",
-                len(attributes),
-            )
+            sentence = f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no: the id gives the label"
+            yield Finding("label-by-id", sentence, len(attributes))
         raw = Counter((i.meta["label"], i.target) for i in by_kind["relation"])
         if len(raw) == len({label for label, _ in raw}) > 1:
-            yield Finding(
-                "label-by-type",
-                f"the raw type of a relation question is its label ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it",
-                len(by_kind["relation"]),
-            )
+            sentence = f"the raw type of a relation question is its label ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it"
+            yield Finding("label-by-type", sentence, len(by_kind["relation"]))
         for kind, items in by_kind.items():
             if len({i.target for i in items}) == 1:
-                yield Finding(
-                    "constant-label",
-                    f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
-                    len(items),
-                )
+                sentence = f"all {len(items)} {kind} questions have the answer {items[0].target!r}"
+                yield Finding("constant-label", sentence, len(items))
         asks_for_one = [i for i in form.items if i.prompt.startswith("Is there one ")]
         if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
-            yield Finding(
-                "label-by-wording",
-                f"'Is there one ...' has the answer yes {len(asks_for_one)} times of {len(asks_for_one)}",
-                len(asks_for_one),
-            )
+            sentence = f"'Is there one ...' has the answer yes {len(asks_for_one)} times of {len(asks_for_one)}"
+            yield Finding("label-by-wording", sentence, len(asks_for_one))
 
     def _label_errors(self, form: Form) -> Iterable[Finding]:
         number = re.compile(r"AMBER_(\d+)\.")
@@ -273,22 +248,17 @@ class AmberD(Benchmark):
                     wrong.append(item)
                 elif any(match[1] in words.get(word, ()) for word in there):
                     near.append(item)
-        yield from finding(
-            "label-error",
-            "{n} existence questions have the answer no, though the object is among the picture's true ones",
-            wrong,
-        )
-        yield from finding(
-            "label-doubt", "{n} more ask about a word associated with a true object of the picture", near
-        )
+        sentence = "{n} existence questions have the answer no, though the object is among the picture's true ones"
+        yield from finding("label-error", sentence, wrong)
+        sentence = "{n} more ask about a word associated with a true object of the picture"
+        yield from finding("label-doubt", sentence, near)
         overlap = [
             str(i)
             for i, note in self.annotations.items()
             if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
         ]
-        yield from finding(
-            "annotation-overlap", "{n} pictures list an object both as true and as a hallucination", overlap
-        )
+        sentence = "{n} pictures list an object both as true and as a hallucination"
+        yield from finding("annotation-overlap", sentence, overlap)
         twice = [
             str(i)
             for i, note in self.annotations.items()
@@ -297,8 +267,5 @@ class AmberD(Benchmark):
         yield from finding("annotation-twice", "{n} pictures list a true object twice", twice)
         groups = [group for group in same_question(form).values() if len(group) > 1]
         contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
-        yield Finding(
-            "pairs",
-            f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them with different answers",
-            len(groups),
-        )
+        sentence = f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them with different answers"
+        yield Finding("pairs", sentence, len(groups))

@@ -176,11 +176,8 @@ class AmberG(Benchmark):
             note = self.annotations[item.id]
             missing = [name for name in (*note["truth"], *note["hallu"]) if name not in self.associated]
             if missing:
-                raise DataError(
-                    f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated with",
-                    place=str(self.data / "relation.json"),
-                    remedy="Take both files of one release.",
-                )
+                what = f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated with"
+                raise DataError(what, place=str(self.data / "relation.json"), remedy="Take both files of one release.")
             made[item.id] = tuple(_Targets.of(note[kind], self.associated) for kind in ("truth", "hallu"))
         return made  # type: ignore[return-value]
 
@@ -330,24 +327,19 @@ class AmberG(Benchmark):
             for index in [true.stands_for[true.words.index(name)]]
             if note["truth"][index] != name
         ]
-        yield from finding(
-            "shadowed-object",
-            "{n} true objects are associated with another one of their picture: the release counts their mention for that",
-            shadowed,
-        )
+        sentence = "{n} true objects are associated with another one of their picture: the release counts their mention for that"
+        yield from finding("shadowed-object", sentence, shadowed)
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
             safe = [f"{key}: {word}" for key, note in notes.items() for word in note[kind] if word in self.safe_words]
-            yield from finding(
-                f"safe-word-{kind}", f"{{n}} {name} are safe words: the release passes over their mention", safe
-            )
+            sentence = f"{{n}} {name} are safe words: the release passes over their mention"
+            yield from finding(f"safe-word-{kind}", sentence, safe)
         near = [
             f"{key}: {', '.join(words)}"
             for key, note in notes.items()
             if (words := [h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])])
         ]
-        yield from finding(
-            "target-associated", "{n} pictures have a target that is associated with a true object", near
-        )
+        sentence = "{n} pictures have a target that is associated with a true object"
+        yield from finding("target-associated", sentence, near)
         capital = [word for word in self.associated if word != word.lower()]
         yield from finding("capital", "{n} objects have a capital letter, and the release compares case", capital)
         yield Finding(

@@ -123,15 +123,11 @@ class CocoChair(Benchmark):
             place = f"{path}: record {i}"
             key = re.sub(r"^(?:COCO_val2014_)?0*(\d+)(?:\.jpg)?$", r"\1", str(take(record, "image_id", place)))
             if key not in form.by_id:
-                raise AnswerError(
-                    f"the objects of picture {key} are not known",
-                    place=place,
-                    remedy="objects.json lists those that are.",
-                )
+                what = f"the objects of picture {key} are not known"
+                raise AnswerError(what, place=place, remedy="objects.json lists those that are.")
             if key in given:
-                raise AnswerError(
-                    f"picture {key} is captioned twice", place=place, remedy="Keep one caption for each picture."
-                )
+                what = f"picture {key} is captioned twice"
+                raise AnswerError(what, place=place, remedy="Keep one caption for each picture.")
             text = record["caption"] if "caption" in record else take(record, "text", place)
             given[key] = Response("" if text is None else str(text))
         return replace(form, items=tuple(item for item in form.items if item.id in given)), given
@@ -149,21 +145,12 @@ class CocoChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""
         lists: dict[str, Any] = read_json(self.data / "synonyms.json")
-        yield from finding(
-            "unreachable-synonym",
-            "{n} synonyms begin with a space and never match in the official scoring",
-            [k for k in lists["inverse"] if k != k.strip()],
-        )
+        sentence = "{n} synonyms begin with a space and never match in the official scoring"
+        yield from finding("unreachable-synonym", sentence, [k for k in lists["inverse"] if k != k.strip()])
         names = set(lists["inverse"].values()) - {""}
-        yield Finding(
-            "objects",
-            f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)} pictures",
-            len(names),
-        )
-        yield from finding(
-            "no-object",
-            "{n} pictures have no COCO object: every mention is a hallucination",
-            [k for k, v in self._objects.items() if not v],
-        )
+        sentence = f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)} pictures"
+        yield Finding("objects", sentence, len(names))
+        sentence = "{n} pictures have no COCO object: every mention is a hallucination"
+        yield from finding("no-object", sentence, [k for k, v in self._objects.items() if not v])
         unused = sorted(names - {name for objects in self._objects.values() for name in objects})
         yield from finding("object-never-there", "{n} objects occur in no picture", unused)

@@ -57,11 +57,7 @@ class Gavie(Benchmark):
     """The 1,000 instructions of GAVIE."""
 
     modes = ("single", "joint")
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The procedure asks for one judge."""
-        return ("judge",)
+    roles = ("judge",)
 
     @property
     def jointly(self) -> bool:
@@ -91,10 +87,6 @@ class Gavie(Benchmark):
                 Item(str(i), question, "vqa", None, f"{picture}.jpg", cluster=picture, meta={"picture": picture})
             )
         return Form("original", tuple(items))
-
-    def subsets(self, item: Item) -> list[str]:
-        """No subsets: the release has neither types nor splits."""
-        return []
 
     # --- judging ---
 
@@ -211,20 +203,16 @@ class Gavie(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the evaluation set."""
         items = form.items
-        yield Finding(
-            "no-target", "no question has a right answer or a type: everything rests on the judge", len(items)
-        )
+        sentence = "no question has a right answer or a type: everything rests on the judge"
+        yield Finding("no-target", sentence, len(items))
         pictures = Counter(item.cluster for item in items)
         low, high = min(pictures.values()), max(pictures.values())
         shared = f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each: resample by picture"
         yield Finding("shared-pictures", shared, len(pictures))
         wordings = len({item.prompt for item in items})
         yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
-        yield from finding(
-            "coordinates",
-            "{n} questions give the place of a box in numbers",
-            [i for i in items if _BOX.search(i.prompt)],
-        )
+        sentence = "{n} questions give the place of a box in numbers"
+        yield from finding("coordinates", sentence, [i for i in items if _BOX.search(i.prompt)])
         wide = [i for i in items if "？" in i.prompt]
         yield from finding("full-width", "{n} questions end in a full-width question mark", wide)
         twice = [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)]

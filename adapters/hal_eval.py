@@ -378,14 +378,8 @@ class HalEval(Benchmark):
         spaced = [row[0] for row in rows if row[0] != row[0].strip()]
         yield from finding(f"{part}-whitespace", f"{{n}} true {part} captions begin or end with white space", spaced)
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
-        yield Finding(
-            f"{part}-event-length",
-            f"the {part} event caption has more words than the true one in {longer} of {len(rows)} rows: its length gives the answer",
-            longer,
-        )
+        sentence = f"the {part} event caption has more words than the true one in {longer} of {len(rows)} rows: its length gives the answer"
+        yield Finding(f"{part}-event-length", sentence, longer)
         dots = [sum(text.rstrip().endswith(".") for text in texts) for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])]  # fmt: skip
-        yield Finding(
-            f"{part}-full-stop",
-            f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of {4 * len(rows)} hallucinated ones",
-            dots[0],
-        )
+        sentence = f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of {4 * len(rows)} hallucinated ones"
+        yield Finding(f"{part}-full-stop", sentence, dots[0])

@@ -96,9 +96,8 @@ class HallusionBench(Benchmark):
         category, kind, group, figure, question = parts
         truth = {"0": "no", "1": "yes"}.get(str(take(record, "gt_answer", place)))
         if truth is None or kind not in _TYPES:
-            raise DataError(
-                "its gt_answer or subcategory is unknown", place=place, remedy="Take the file of the release."
-            )
+            what = "its gt_answer or subcategory is unknown"
+            raise DataError(what, place=place, remedy="Take the file of the release.")
         name = record.get("filename")
         return Item(
             "_".join(parts),

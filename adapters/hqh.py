@@ -197,11 +197,8 @@ class Hqh(Benchmark):
         else:
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             if not code.exists():
-                raise DataError(
-                    f"the release's prompt of the mode {mode} is not there",
-                    place=str(code),
-                    remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.",
-                )
+                what = f"the release's prompt of the mode {mode} is not there"
+                raise DataError(what, place=str(code), remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.")
             template = _constant(code, "template4existence" if existence else "template")
         parts, without = template.split("{}"), {"truth"} if existence else set()
         places = [key for key in _PLACES if key not in without and (key != "format" or mode == "joint")]
@@ -306,9 +303,8 @@ class Hqh(Benchmark):
                 wrong = f"there is no item {key!r}" if item is None else f"the item {key} asks something else"
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
             if key in given:
-                raise AnswerError(
-                    f"the item {key} is answered twice", place=place, remedy="Keep one answer for each item."
-                )
+                what = f"the item {key} is answered twice"
+                raise AnswerError(what, place=place, remedy="Keep one answer for each item.")
             given[key] = Response(*_state(record, texts[0] if texts else None))
             if len(texts) > 1 and self.jointly:
                 given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
@@ -336,11 +332,8 @@ class Hqh(Benchmark):
         known = sum(item.meta["image_id"] in self._described for item in form.items)
         if not (self.data / "image_data.json").exists():
             older = f"the one of June 2024 describes {len(self._described)} pictures and so {known} of the {len(form)} items"  # fmt: skip
-            yield Finding(
-                "no-image-data",
-                f"image_data.json, which the judge's prompt needs, is not there; {older if self._described else 'nor is an older one'}",
-                len(form) - known,
-            )
+            sentence = f"image_data.json, which the judge's prompt needs, is not there; {older if self._described else 'nor is an older one'}"
+            yield Finding("no-image-data", sentence, len(form) - known)
         instructions = Counter(item.prompt for item in form.items if item.type == "existence")
         if len(instructions) == 1:
             yield Finding("one-instruction", f"all {instructions.total()} existence items ask the same: {next(iter(instructions))!r}", instructions.total())  # fmt: skip
@@ -355,9 +348,8 @@ class Hqh(Benchmark):
             yield Finding("number-spelling", f"the right number is written both ways: 'One.' {ends['One.']} times, '1.' {ends['1.']} times", ends["One."] + ends["1."])  # fmt: skip
         environment = [i for i in form.items if i.type == "environment"]
         taken = [i for i in environment if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)]  # fmt: skip
-        yield from finding(
-            "taken", f"{{n}} of {len(environment)} environment questions ask when or where the picture was taken", taken
-        )
+        sentence = f"{{n}} of {len(environment)} environment questions ask when or where the picture was taken"
+        yield from finding("taken", sentence, taken)
         common = Counter(str(i.target) for i in environment).most_common(1)
         if common and common[0][1] > 0.2 * len(environment):
             yield Finding("common-answer", f"{common[0][1]} environment questions have the answer {common[0][0]!r}", common[0][1])  # fmt: skip

@@ -57,10 +57,7 @@ _RATING = re.compile(r"\brating\b[^\w\n]*(?:(?:is|of)\b[^\w\n]*)?(-?\d+(?:\.\d+)
 class MMHal(Benchmark):
     """The 96 questions of MMHal-Bench."""
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The procedure asks for one judge."""
-        return ("judge",)
+    roles = ("judge",)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -85,9 +82,8 @@ class MMHal(Benchmark):
             raise DataError("the template is not there", place=str(self.data), remedy=f"It is called {_FILES[0]}.")
         items = [self._item(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)]
         if len({item.id for item in items}) < len(items):
-            raise DataError(
-                "two questions are about one picture", place=str(path), remedy="Take the file of the release."
-            )
+            what = "two questions are about one picture"
+            raise DataError(what, place=str(path), remedy="Take the file of the release.")
         return Form("original", tuple(items))
 
     @staticmethod
@@ -155,11 +151,8 @@ class MMHal(Benchmark):
         elif program.is_file():
             template = template_in(program, "template")
         else:
-            raise DataError(
-                "the release's prompt is not there",
-                place=str(program),
-                remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.",
-            )
+            what = "the release's prompt is not there"
+            raise DataError(what, place=str(program), remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.")
         pieces = template.split("{}")
         if len(pieces) != len(_PLACES) + 1:
             raise DataError(f"the prompt has {len(pieces) - 1} places, not {len(_PLACES)}", place=str(self.data))
@@ -188,11 +181,8 @@ class MMHal(Benchmark):
             kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
         if self.scoring == "official" and len(records) != len(self.original):
-            raise AnswerError(
-                f"the file has {len(records)} answers, not {len(self.original)}",
-                place=str(path),
-                remedy="Answer every question, or score with --scoring paper.",
-            )
+            what = f"the file has {len(records)} answers, not {len(self.original)}"
+            raise AnswerError(what, place=str(path), remedy="Answer every question, or score with --scoring paper.")
         missing = [item for item in form.items if item.id not in given]
         return replace(form, items=(*ordered, *missing)), given
 
@@ -202,9 +192,8 @@ class MMHal(Benchmark):
         if not isinstance(saved, list) or not saved or (isinstance(saved[0], dict) and "reply" in saved[0]):
             return super().read_replies(path, form)
         if len(saved) > len(form):
-            raise AnswerError(
-                f"{len(saved)} replies for {len(form)} answers", place=str(path), remedy="Check the file."
-            )
+            what = f"{len(saved)} replies for {len(form)} answers"
+            raise AnswerError(what, place=str(path), remedy="Check the file.")
         texts = [_content(reply, f"{path}: reply {i}") for i, reply in enumerate(saved, 1)]
         return {item.id: {"judge": [text]} for item, text in zip(form.items, texts, strict=False)}
 
@@ -214,11 +203,8 @@ class MMHal(Benchmark):
         """The oddities of the released template."""
         items = form.items
         if all(item.meta["kind"] == KINDS[i % len(KINDS)] for i, item in enumerate(items)):
-            yield Finding(
-                "kind-by-position",
-                f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from the order of the file",
-                len(items),
-            )
+            sentence = f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from the order of the file"
+            yield Finding("kind-by-position", sentence, len(items))
         kinds = Counter(str(item.meta["kind"]) for item in items)
         few = f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very noisy"
         yield Finding("few-per-kind", few, len(items))
@@ -228,9 +214,8 @@ class MMHal(Benchmark):
         same = max(wordings.values(), key=len)
         yield from finding("one-wording", "{n} questions share one wording", same if len(same) > 1 else [])
         adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
-        yield from finding(
-            "false-presupposition", "{n} questions ask about something that is not in the picture", adversarial
-        )
+        sentence = "{n} questions ask about something that is not in the picture"
+        yield from finding("false-presupposition", sentence, adversarial)
         hosts = {item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]}
         yield Finding("links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts))
         other = [item for item in items if item.type is None]
@@ -242,6 +227,5 @@ def _content(reply: Any, place: str) -> str:
     try:
         return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
-        raise AnswerError(
-            "it is no saved response", place=place, remedy="Each has choices[0].message.content, or is a text."
-        ) from None
+        what = "it is no saved response"
+        raise AnswerError(what, place=place, remedy="Each has choices[0].message.content, or is a text.") from None

@@ -99,6 +99,8 @@ def _metrics(official: bool) -> Iterator[Metric]:
 class OpenChair(Benchmark):
     """Captions judged object by object."""
 
+    roles = ("judge",)
+
     recipes = {  # noqa: RUF012
         "offline": Recipe(nouns="hanta", concreteness="rule"),
         "official": Recipe(nouns="en_core_web_sm", concreteness="brysbaert"),
@@ -187,11 +189,6 @@ class OpenChair(Benchmark):
 
     # --- the judge ---
 
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The procedure asks for one judge."""
-        return ("judge",)
-
     def objects(self, caption: str) -> list[str]:
         """The concrete objects that a caption mentions, in order and with repeats."""
         if self.words.nouns is None or self.words.concreteness is None:
@@ -243,22 +240,19 @@ class OpenChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The size of the dataset, and the oddities of the example of generated captions."""
         without = [item for item in form.items if not item.target]
-        yield from finding(
-            "no-truth", "{n} pictures have no true caption: what is said of them cannot be judged", without
-        )
+        sentence = "{n} pictures have no true caption: what is said of them cannot be judged"
+        yield from finding("no-truth", sentence, without)
         if len(form) not in (2000, 4863):
             what = f"{len(form)} rows; the dataset has 2,000, and the copy of it that circulates states 4,863"
             yield Finding("size", what, len(form))
         if (self.data / _EXAMPLE).exists():
             texts = [str(record.get("generated_caption", "")) for record in read_records(self.data / _EXAMPLE)]
             twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
-            yield from finding(
-                "example-duplicates", "{n} captions of the release's example repeat an earlier one", twice
-            )
+            sentence = "{n} captions of the release's example repeat an earlier one"
+            yield from finding("example-duplicates", sentence, twice)
             stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
-            yield from finding(
-                "example-degenerate", "{n} captions of the release's example say a word three times", stuck
-            )
+            sentence = "{n} captions of the release's example say a word three times"
+            yield from finding("example-degenerate", sentence, stuck)
 
 
 def _remedy() -> str:

@@ -65,11 +65,8 @@ class Pope(Benchmark):
             "_".join(m.groups()): path for path in sorted(self.data.rglob("*")) if (m := _FILE.fullmatch(path.name))
         }
         if not files:
-            raise DataError(
-                "no POPE question file is there",
-                place=str(self.data),
-                remedy="They are called coco_pope_random.json and so on.",
-            )
+            what = "no POPE question file is there"
+            raise DataError(what, place=str(self.data), remedy="They are called coco_pope_random.json and so on.")
         return Form(
             "original", tuple(item for part in PARTS if part in files for item in self._items(part, files[part]))
         )
@@ -129,25 +126,18 @@ class Pope(Benchmark):
         asked = [record.get("question") for record in records]
         fitting = [part for part in parts if asked == [item.prompt for item in form.only(part).items[: len(asked)]]]
         if len(fitting) != 1:
-            raise AnswerError(
-                "it does not show which question file it answers",
-                place=str(path),
-                remedy=f"Say --part, one of {', '.join(parts)}.",
-            )
+            what = "it does not show which question file it answers"
+            raise AnswerError(what, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:
         """Oddities that users have stumbled on: copies with typing errors, shared positives, older sizes."""
         parts = {part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)}
-        yield from finding(
-            "spelling",
-            "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
-            [i for i in form.items if "imange" in i.prompt],
-        )
+        sentence = "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'"
+        yield from finding("spelling", sentence, [i for i in form.items if "imange" in i.prompt])
         old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
-        yield from finding(
-            "size", "{n} parts do not have the release's 3,000 questions (an older copy of random has 2,910)", old
-        )
+        sentence = "{n} parts do not have the release's 3,000 questions (an older copy of random has 2,910)"
+        yield from finding("size", sentence, old)
         for source in SOURCES:
             of_source = {part: items for part, items in parts.items() if part.startswith(source)}
             positives = {
@@ -155,28 +145,16 @@ class Pope(Benchmark):
             }
             if len(of_source) > 1 and len(positives) == 1:
                 n = len(next(iter(positives)))
-                yield Finding(
-                    "shared-positives",
-                    f"the {n} questions answered yes are the same in all {len(of_source)} {source} parts: averaging the parts counts them {len(of_source)} times",
-                    n,
-                )
+                sentence = f"the {n} questions answered yes are the same in all {len(of_source)} {source} parts: averaging the parts counts them {len(of_source)} times"
+                yield Finding("shared-positives", sentence, n)
         groups = same_question(form)
         if len(groups) < len(form):
             yes = sum(group[0].target == "yes" for group in groups.values())
-            yield Finding(
-                "union",
-                f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes and {len(groups) - yes} no",
-                len(groups),
-            )
+            sentence = f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes and {len(groups) - yes} no"
+            yield Finding("union", sentence, len(groups))
         names = Counter(m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt)))
-        yield Finding(
-            "objects",
-            f"{len(names)} object names are asked about, {len({i.image for i in form.items})} pictures",
-            len(names),
-        )
+        sentence = f"{len(names)} object names are asked about, {len({i.image for i in form.items})} pictures"
+        yield Finding("objects", sentence, len(names))
         share = sum(item.target == "yes" for item in form.items) / len(form)
-        yield Finding(
-            "paper-mismatch",
-            f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states 0.333 (and 0.5 for AMBER-d, whose data give 0.337)",
-            len(form),
-        )
+        sentence = f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states 0.333 (and 0.5 for AMBER-d, whose data give 0.337)"
+        yield Finding("paper-mismatch", sentence, len(form))

@@ -237,15 +237,8 @@ def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, n
             flags = ", ".join(flag for flag in estimate.flags if flag in FLAGS)
             meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
-            rows.append(
-                (
-                    Text(name, small=meaning),
-                    Text(estimate.metric),
-                    estimate_text(estimate),
-                    Text(_spans(estimate)),
-                    Text(flags, small=reason),
-                )
-            )
+            numbers = (Text(estimate.metric), estimate_text(estimate), Text(_spans(estimate)))
+            rows.append((Text(name, small=meaning), *numbers, Text(flags, small=reason)))
     notes = (note, *missing) if note else tuple(missing)
     return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(rows), (2,), notes)
 
@@ -263,24 +256,12 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     }
     for statistic, meaning in what.items():
         estimate = find(audit, f"items.{statistic}", metric)
-        if estimate is None:
-            rows.append((Text(statistic_name(statistic), small=meaning), Text("not measured", muted=True), Text("")))
-        elif estimate.value is None:
-            rows.append(
-                (
-                    Text(statistic_name(statistic), small=meaning),
-                    Text("not measured", estimate.reason, True),
-                    Text(estimate.reason),
-                )
-            )
+        if estimate is None or estimate.value is None:
+            reason = "" if estimate is None else estimate.reason
+            shown, which = Text("not measured", reason, True), reason
         else:
-            rows.append(
-                (
-                    Text(statistic_name(statistic), small=meaning),
-                    estimate_text(estimate),
-                    Text(_names(estimate.detail, int(estimate.value))),
-                )
-            )
+            shown, which = estimate_text(estimate), _names(estimate.detail, int(estimate.value))
+        rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
     return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"Computed from {metric}.",))
 
 
@@ -321,15 +302,8 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             f"the label of type {c.get('type')} is always {c.get('label')}"
             for c in cues.detail.get("constant_types", ())
         ]
-        remarks = tuple(
-            filter(
-                None,
-                [
-                    "Phrases that mostly occur with one label: " + "; ".join(given) + "." if given else "",
-                    "; ".join(constant),
-                ],
-            )
-        )
+        phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
+        remarks = tuple(filter(None, (phrases, "; ".join(constant))))
         tables.append(Table("Leakage: cues that predict the label", ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"), tuple(rows), (1, 2, 3, 4), remarks, cues.signature))  # fmt: skip
     return tables
 

@@ -130,9 +130,8 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
         for e in audit.estimates:
-            lines.setdefault(
-                e.signature, (tables.anchor(e.signature), f"{audit.benchmark} {e.indicator} {e.metric}", e.signature)
-            )
+            what = f"{audit.benchmark} {e.indicator} {e.metric}"
+            lines.setdefault(e.signature, (tables.anchor(e.signature), what, e.signature))
     return list(lines.values())
 
 
@@ -144,17 +143,8 @@ def _section(
         kept = tuple(table for table in candidates if table is not None)
         texts = [title, *remarks, *(f.caption for f in figures), *(text for table in kept for text in table.texts())]
         if kept or figures or remarks:
-            groups.append(
-                Group(
-                    title,
-                    BRIEF.get(title, title),
-                    f"b{i}-{n}",
-                    tuple(remarks),
-                    tuple(figures),
-                    kept,
-                    tuple(reader.meets(texts)),
-                )
-            )
+            brief, terms = BRIEF.get(title, title), tuple(reader.meets(texts))
+            groups.append(Group(title, brief, f"b{i}-{n}", tuple(remarks), tuple(figures), kept, terms))
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
     kinds = dict.fromkeys(str(example["type"]) for example in audit.examples if example["type"])
     names = dict.fromkeys(str(said["respondent"]) for example in audit.examples for said in example["answers"])
@@ -172,6 +162,11 @@ def _section(
     )
 
 
+def _drawn(svg: str, caption: str, more: str, signature: str) -> list[Figure]:
+    """The drawing in a list; an empty list where there was nothing to draw. `more` is read to those who cannot see it."""
+    return [Figure(svg, caption, f"{caption} {more}", signature)] if svg else []
+
+
 Parts = tuple[str, list[str], list[Figure], list[Table | None]]
 
 
@@ -180,66 +175,33 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     yield "Reliability by source of error", [], [], [evidence.reliability(audit), score_tables.warnings(audit)]
     board = drawings.intervals(audit, metric)
     shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
-    drawn = (
-        [Figure(board, shown, shown + " The table beside it has the numbers.", score_tables.made_of(audit))]
-        if board
-        else []
-    )
+    drawn = _drawn(board, shown, "The table beside it has the numbers.", score_tables.made_of(audit))
     sets = score_tables.tied_sets(audit)
     tests = evidence.family_table(audit, ["discriminability"], "How well it separates respondents")
     yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests]
     profile = drawings.type_profile(audit, metric)
-    profile_caption = (
-        f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
-    )
-    drawn = (
-        [
-            Figure(
-                profile,
-                profile_caption,
-                profile_caption + " The table of respondents by type has the numbers.",
-                score_tables.made_of(audit),
-            )
-        ]
-        if profile
-        else []
-    )
-    yield (
-        "Types of hallucination",
-        [],
-        drawn,
-        [score_tables.coverage(audit), score_tables.by_type(audit), score_tables.added_value(audit)],
-    )
+    shown = f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
+    drawn = _drawn(profile, shown, "The table of respondents by type has the numbers.", score_tables.made_of(audit))
+    types = [score_tables.coverage(audit), score_tables.by_type(audit), score_tables.added_value(audit)]
+    yield "Types of hallucination", [], drawn, types
     yield "First and other administrations compared", [], list(_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
-        lacking = (
-            []
-            if bias[1]
-            else ["d′, c and acquiescence were not measured: they need a form whose right answers are reversed."]
-        )
-        yield "Response bias", lacking, [], bias
+        lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
+        yield "Response bias", [] if bias[1] else [lacking], [], bias
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
     criterion = evidence.family_table(audit, ["criterion"], "Scores compared with labels by people and oracles")
     yield "People", [], [], [score_tables.judged(audit), criterion]
-    steady = evidence.family_table(
-        audit, ["judge_consistency", "judge_agreement"], "The judge asked again, and another judge"
-    )
-    judged = any("judge=" in name and "judge=rule" not in name for name in audit.cells)
-    yield (
-        "Judges",
-        [] if judged else ["No model judges this benchmark. A rule scores it and gives the same verdict every time."],
-        [],
-        [steady if judged else None],
-    )
+    families = ["judge_consistency", "judge_agreement"]
+    if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
+        yield "Judges", [], [], [evidence.family_table(audit, families, "The judge asked again, and another judge")]
+    else:
+        remark = "No model judges this benchmark. A rule scores it and gives the same verdict every time."
+        yield "Judges", [remark], [], []
     yield from _variance(audit)
     drawing, count = drawings.item_map(audit, metric)
     caption = f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for several items, a diamond for a flagged item."
-    drawn = (
-        [Figure(drawing, caption, caption + " The table below names the flagged items.", score_tables.made_of(audit))]
-        if drawing
-        else []
-    )
+    drawn = _drawn(drawing, caption, "The table below names the flagged items.", score_tables.made_of(audit))
     yield "Items", [] if drawing else [_why_no_map(audit, metric)], drawn, [evidence.flagged_items(audit)]
     without = evidence.not_blind(audit)
     yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))
@@ -256,13 +218,13 @@ def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
 
 def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
     title = "Where the variance comes from, and what you would need"
-    figures, studies = [], []
+    figures: list[Figure] = []
+    studies: list[Table | None] = []
     for e in evidence.crossed(audit):
         studies += [evidence.components(e), evidence.decision(e)]
-        curve = drawings.decision_curve(e)
-        if curve:
-            caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
-            figures.append(Figure(curve, caption, caption + " The table of the D-study has the numbers.", e.signature))
+        caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
+        more = "The table of the D-study has the numbers."
+        figures += _drawn(drawings.decision_curve(e), caption, more, e.signature)
     expected = tables.find(audit, "expected.reliability", next(iter(audit.metrics)))
     curve = drawings.decision_curve(expected)
     if expected is not None and curve:
@@ -270,15 +232,9 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
         figures.append(Figure(curve, caption, caption, expected.signature))
     inside = evidence.family_table(audit, ["consistency"], "Internal consistency")
     if not studies:
-        absent = next(
-            (e.reason for e in audit.estimates if e.indicator.startswith("generalizability.") and e.reason), ""
-        )
-        yield (
-            title,
-            [f"The G study and the D-study were not measured: {absent or 'they need a second seed, form or judge'}."],
-            figures,
-            [inside],
-        )
+        reasons = (e.reason for e in audit.estimates if e.indicator.startswith("generalizability.") and e.reason)
+        reason = next(reasons, "they need a second seed, form or judge")
+        yield title, [f"The G study and the D-study were not measured: {reason}."], figures, [inside]
     else:
         yield title, [], figures, [*studies, inside]
 
@@ -299,36 +255,21 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
             )
             signed = _signature(audit, metric, other)
             on_line = "" if other in audit.respondents[0].judged else "; a point on the line has the same score in both"
-            yield Figure(
-                svg,
-                f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}.",
-                f"{x} and {y}: {scores_in_words}",
-                signed,
-            )
+            caption = f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}."
+            yield Figure(svg, caption, f"{x} and {y}: {scores_in_words}", signed)
             if other in audit.respondents[0].judged:
                 continue
-            limits = next(
-                (
-                    e
-                    for e in audit.estimates
-                    if e.indicator.endswith(".limits_of_agreement") and (e.metric, e.other) == (metric, other)
-                ),
-                None,
-            )
+            compared = (e for e in audit.estimates if (e.metric, e.other) == (metric, other))
+            limits = next((e for e in compared if e.indicator.endswith(".limits_of_agreement")), None)
             svg = drawings.bland_altman(audit, metric, other, limits)
             if svg:
                 yield Figure(svg, *_limits_caption(FACETS[facet], metric, limits), signed)
         others = [other for _, other in pairs]
         svg = drawings.rank_flow(audit, metric, others) if others else ""
         if svg:
-            scores_in_words = f"Rank flow of {metric}: each respondent's place in {tables.cell(audit.reference)} and in the other administrations. Strong lines mark places that changed a lot."
-            yield Figure(
-                svg,
-                scores_in_words,
-                scores_in_words + " The drawings before it show the scores.",
-                score_tables.made_of(audit, metric),
-                wide=True,
-            )
+            caption = f"Rank flow of {metric}: each respondent's place in {tables.cell(audit.reference)} and in the other administrations. Strong lines mark places that changed a lot."
+            alternative = f"{caption} The drawings before it show the scores."
+            yield Figure(svg, caption, alternative, score_tables.made_of(audit, metric), wide=True)
 
 
 def _varied(facet: str, other: str) -> str:

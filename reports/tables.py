@@ -178,13 +178,8 @@ def summary(audit: Audit) -> Table:
             wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
                       "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
             estimates = [find(benchmark, indicator, metric) for indicator in wanted]
-            head = (
-                benchmark.title,
-                TASKS[benchmark.task],
-                f"{benchmark.items:,}",
-                str(len(benchmark.respondents)),
-                metric,
-            )
+            sizes = (f"{benchmark.items:,}", str(len(benchmark.respondents)))
+            head = (benchmark.title, TASKS[benchmark.task], *sizes, metric)
             numbers = (estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates)
             rows.append((*map(Text, head), *numbers, Text(types)))
     notes = (

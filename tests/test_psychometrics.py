@@ -42,7 +42,7 @@ def test_fisher_interval_as_published() -> None:
 
 
 def test_relatives_widen_the_interval() -> None:
-    all_, few = psy.pearson(WRIGHT, MINI), psy.pearson(WRIGHT, MINI, n_eff=8)
+    all_, few = psy.pearson(WRIGHT, MINI), psy.pearson(WRIGHT, MINI, n_effective=8)
     assert few.value == all_.value
     assert few.low < all_.low < all_.high < few.high
 

@@ -126,17 +126,6 @@ def test_more_of_a_facet_is_never_worse_and_infinitely_many_leave_the_universe()
     assert psy.d_study(study, {"i": 10**9, "o": 10**9}).phi == pytest.approx(1)
 
 
-def test_phi_of_a_cut_score_by_hand() -> None:
-    study = psy.g_study(BRENNAN_1, ["p", "i"])
-    p, i, pi = (study.component(*e).value for e in ("p", "i", "pi"))
-    of_mean = p / 10 + i / 12 + pi / 120
-    for cut in (0.0, 0.5, 0.8, 1.0):
-        top = p + (study.mean - cut) ** 2 - of_mean
-        assert psy.d_study(study, cut=cut).phi_cut == pytest.approx(top / (top + (i + pi) / 12))
-    far, near = (psy.d_study(study, cut=c).phi_cut for c in (0.0, study.mean))
-    assert far > psy.d_study(study).phi > near
-
-
 def test_the_cheapest_design_against_a_search_by_hand() -> None:
     study = psy.g_study(BRENNAN_3, ["p", "i", "o"])
     grid = {"i": range(1, 40), "o": range(1, 12)}

@@ -99,19 +99,6 @@ def test_the_closed_form_is_what_reruns_estimate() -> None:
     assert observed.rho_average.value == pytest.approx(expected.for_runs(2), abs=0.002)
 
 
-def test_components_of_a_g_study_from_one_pass() -> None:
-    """The residual of one run is the interaction plus the seeds: sigma2_mi + mean p (1 - p)."""
-    p = psy.sampling_probability(log_odds(300, 0.7), 1.0)
-    rng = np.random.default_rng(4)
-    residual = []
-    for _ in range(30):
-        x = (rng.random(p.shape) < p).astype(float)
-        e = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-        residual.append((e**2).sum() / (19 * 299))
-    expected = psy.expected_retest(p)
-    assert expected.item_variance + expected.seed_variance == pytest.approx(np.mean(residual), rel=0.01)
-
-
 def test_the_temperature_curve_falls() -> None:
     """Catalogue: with a spread of .3 the reliability falls from .9997 to .87 between T = .01 and 2."""
     odds = log_odds(1000, 0.3, seed=5)

@@ -72,7 +72,6 @@ def test_the_effective_number_stands_in_for_the_number() -> None:
         assert "n_eff 10" in coefficient(WRIGHT, MINI, n_effective=10).method
         assert math.isnan(coefficient(WRIGHT, MINI, n_effective=2.5).low)
     assert psy.concordance(WRIGHT, MINI, n_effective=10).ccc.low < psy.concordance(WRIGHT, MINI).ccc.low
-    assert psy.pearson(WRIGHT, MINI, n_effective=9) == psy.pearson(WRIGHT, MINI, n_eff=9)
 
 
 def test_concordance_of_the_peak_flow_data() -> None:

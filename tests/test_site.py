@@ -264,7 +264,9 @@ def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an
         assert functions, f"{name}: name its functions in `explains`"
         assert all(function in psychometrics.__all__ for function in functions)
         assert ">>> " in page, f"{name} has no example"
-        assert "**Returns**" in page, f"{name} says not when it is invalid"
+        assert re.search(r"`(insufficient|degenerate|not_applicable|not_informative)`|infinite|NaN", page), (
+            f"{name} does not say when it is invalid"
+        )
 
 
 def test_the_functions_are_named_for_the_statistics_that_there_are(made: dict[str, str]) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from hqm.indicators import INDICATOR_FAMILIES, Indicator, all_indicators, statistics
 from make.text import described, prose, table
 
+EXAMPLES = Path(__file__).resolve().parent.parent / "theory" / "5_worked_examples.md"
+
 
 def path(name: str) -> str:
     """Where a statistic's page lies; the statistic `index` is not the folder's first page."""
@@ -55,6 +57,15 @@ def _page(indicator: Indicator) -> Iterator[str]:
         signature = _signature(function)
         yield f"## `hqm.psychometrics.{function.__name__}`\n\n```text\n{signature}\n```\n"
         yield from described(inspect.getdoc(function) or "")
+        yield from _worked(function.__name__)
+
+
+def _worked(name: str) -> Iterator[str]:
+    """The function's section of the page with worked examples and sources; nothing where it has none."""
+    for section in EXAMPLES.read_text("utf-8").split("\n## ")[1:]:
+        heading, _, body = section.partition("\n")
+        if heading == name:
+            yield f"**Worked example and sources**\n\n{body.strip()}\n"
 
 
 def _signature(function: Callable[..., Any]) -> str:

@@ -44,7 +44,11 @@ def sections(docstring: str) -> dict[str, str]:
 
 
 def described(docstring: str) -> Iterator[str]:
-    """A docstring as Markdown: formulas as blocks, parameters as a list, examples as code."""
+    """A docstring as Markdown: formulas as blocks, parameters as a list, examples as code.
+
+    >>> list(described("Half of it.\\n>>> half(2)\\n1"))
+    ['Half of it.\\n', '```python\\n>>> half(2)\\n1\\n```\\n', '']
+    """
     for name, body in sections(docstring).items():
         if name:
             yield f"**{name}**\n"
@@ -53,7 +57,7 @@ def described(docstring: str) -> Iterator[str]:
         elif name == "Examples":
             yield from _examples(body)
         else:
-            yield prose(body)
+            yield from _paragraphs(body)
         yield ""
 
 
@@ -61,6 +65,13 @@ def _entries(body: str) -> Iterator[str]:
     for entry in re.split(r"\n(?=\S)", body):
         head, _, rest = entry.partition("\n")
         yield f"- `{head.strip()}`: {prose(' '.join(rest.split()))}"
+
+
+def _paragraphs(body: str) -> Iterator[str]:
+    """Prose, formulas and lists as they are, and examples as code, which need no empty line above them."""
+    for part in re.split(r"(^>>> (?:.+\n?)+)", body, flags=re.MULTILINE):
+        if part.strip():
+            yield f"```python\n{part.rstrip()}\n```\n" if part.startswith(">>> ") else f"{prose(part.rstrip())}\n"
 
 
 def _examples(body: str) -> Iterator[str]:

@@ -95,9 +95,8 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         place = f"{path}: record {i}"
         key = str(take(row, "id", place))
         if key not in original.by_id:
-            raise DataError(
-                f"the item {key!r} is not in the original form", place=place, remedy="Forms share item ids."
-            )
+            what = f"the item {key!r} is not in the original form"
+            raise DataError(what, place=place, remedy="Forms share item ids.")
         if key in seen:
             raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
         seen.add(key)

@@ -82,9 +82,8 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     claimed = tuple(claimed)
     empty = [kind for kind in claimed if kind not in groups]
     if empty:
-        yield Finding(
-            "type-without-items", f"the card claims {', '.join(empty)}, and no item is labelled so", len(empty)
-        )
+        sentence = f"the card claims {', '.join(empty)}, and no item is labelled so"
+        yield Finding("type-without-items", sentence, len(empty))
     least = items_for_error(0.03)
     few = {kind: len(groups[kind]) for kind in HALLUCINATION_TYPES if 0 < len(groups.get(kind, ())) < least}
     if few:
@@ -97,9 +96,8 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     extra = [kind for kind in HALLUCINATION_TYPES if kind in groups and kind not in claimed]
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
-        yield Finding(
-            "type-not-claimed", f"{n} items are labelled {', '.join(extra)}, which the card does not claim", n
-        )
+        sentence = f"{n} items are labelled {', '.join(extra)}, which the card does not claim"
+        yield Finding("type-not-claimed", sentence, n)
     bare = groups.get("", [])
     if bare and (labelled or len(groups) > 1):
         shown = tuple(f"{item.id}: {item.prompt}" for item in bare[:3])

@@ -38,16 +38,10 @@ def check_words(form: Form) -> Iterable[Finding]:
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
             yield from _wordings(kind or "unlabelled", items)
-    yield from finding(
-        "mojibake",
-        "{n} questions show signs of a wrong decoding, or hold control characters",
-        [item for item in form.items if _ODD.search(item.prompt)],
-    )
-    yield from finding(
-        "id-odd",
-        "{n} ids have spaces or control characters",
-        [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)],
-    )
+    sentence = "{n} questions show signs of a wrong decoding, or hold control characters"
+    yield from finding("mojibake", sentence, [item for item in form.items if _ODD.search(item.prompt)])
+    sentence = "{n} ids have spaces or control characters"
+    yield from finding("id-odd", sentence, [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)])
 
 
 def _twins(form: Form) -> Iterable[Finding]:

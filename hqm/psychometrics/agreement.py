@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped_alike
 from hqm.psychometrics.result import Status
 
 
@@ -39,32 +40,21 @@ class ItemAgreement:
 
 
 def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
-    """The share of items that come out the same in two administrations, respondent by respondent.
+    """The share of items that come out the same in two administrations, for each respondent.
 
-    A score can repeat to three digits while every fifth answer changes; this shows it. Cohen's kappa takes out the
-    agreement that the two yes/no margins give by chance.
+    A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes out the agreement
+    that the two yes/no margins give by chance.
 
         agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1 - py)
 
-    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement, 20,
-    37-46.
+    - `x, y`: (respondents, items): scores of 0 or 1; a pair with a missing score (NaN) is left out.
 
-    - `x, y`: (respondents, items): binary item scores; NaN where an answer was not scored (the pair is left out).
+    The status is `insufficient` without a scored pair and `not_applicable` where a score is not 0 or 1.
 
-    Returns
-    -------
-    ItemAgreement
-        `insufficient` when no respondent has a scored pair; `not_applicable` when a score is not 0 or 1.
-
-    Examples
-    --------
-    >>> result = item_agreement([[1, 1, 0, 0, 1]], [[1, 0, 0, 0, 1]])
-    >>> result.agreement, round(result.kappa[0], 4)
-    ((0.8,), 0.6154)
+    >>> item_agreement([[1, 1, 0, 0, 1]], [[1, 0, 0, 0, 1]]).agreement
+    (0.8,)
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(x, y, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return ItemAgreement((), (), (), "insufficient", "no item is scored in both administrations")

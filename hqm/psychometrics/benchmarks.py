@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired
+from hqm.psychometrics.ranks import among_best
 from hqm.psychometrics.result import Status
 
 
@@ -50,8 +51,6 @@ def kendall_tau_b(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
         (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y)
 
-    Examples
-    --------
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]), 4)
     0.6667
     """
@@ -65,19 +64,11 @@ def kendall_tau_b(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
     """How many respondents are expected among the best k of both; who is tied at the edge is drawn by lot in each.
 
-    Examples
-    --------
     >>> expected_overlap([3, 2, 1, 0], [3, 1, 2, 0], 2), expected_overlap([3, 2, 2, 0], [3, 1, 2, 0], 2)
     (1.0, 1.5)
     """
     a, b = paired(x, y)
-    return float((_among_best(a, k) * _among_best(b, k)).sum())
-
-
-def _among_best(x: Array, k: int) -> Array:
-    edge = np.sort(x)[::-1][k - 1]
-    above, tied = x > edge, x == edge
-    return np.asarray(above + tied * ((k - above.sum()) / tied.sum()), dtype=np.float64)
+    return float((among_best(a, k) * among_best(b, k)).sum())
 
 
 def benchmark_agreement(
@@ -94,14 +85,9 @@ def benchmark_agreement(
     - `rng`: Draws the random halves.
     - `k`: The length of the list of the best.
 
-    Returns
-    -------
-    BenchmarkAgreement
-        `insufficient` below 3 respondents or where k exceeds their number, `degenerate` where a benchmark does not
-        vary. The half and the random halves need 6 respondents; a part that cannot be had is None or NaN.
+    The status is `insufficient` below 3 respondents or where k exceeds their number, `degenerate` where a benchmark
+    does not vary. The half and the random halves need 6 respondents; a part that cannot be had is None or NaN.
 
-    Examples
-    --------
     >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4], np.random.default_rng(0))
     >>> round(result.all.pearson, 3), round(result.top_half.pearson, 3), result.all.top_k, result.all.chance
     (0.831, -1.0, 3.0, 1.5)

@@ -193,8 +193,6 @@ def resample(
       more, else `multinomial`. The limit law is not used for a column of rare events (a total within five standard
       errors of 0).
 
-    Examples
-    --------
     The rate of 300 items and its interval over other items:
 
     >>> from hqm.psychometrics.weights import stream

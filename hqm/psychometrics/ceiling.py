@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped, shaped_alike
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Status
 
@@ -49,20 +50,14 @@ def saturation(
     - `scores`: (respondents, items) within `bounds`; missing ones are left out of each mean.
     - `higher_is_better`: Otherwise the low end of the scale is the ceiling.
 
-    Returns
-    -------
-    Saturation
-        `insufficient` without 2 respondents and 2 items that have a score; `not_applicable` outside the bounds.
+    The status is `insufficient` without 2 respondents and 2 items that have a score; `not_applicable` outside the
+    bounds.
 
-    Examples
-    --------
     >>> result = saturation([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0]])
     >>> result.headroom, result.solved_by_all, result.at_ceiling, result.flags
     (0.0, 0.25, 0.75, ('CEILING', 'FLOOR'))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
     x, known = x[known.any(axis=1)], known[known.any(axis=1)]
     x, known = x[:, known.any(axis=0)], known[:, known.any(axis=0)]
@@ -108,28 +103,20 @@ class ChanceCorrected:
 
 
 def chance_corrected(scores: npt.ArrayLike, blind: Mapping[str, float], *, maximum: float = 1.0) -> ChanceCorrected:
-    """What a score adds to answering without looking.
+    """How much of the distance from blind answering to a perfect score the respondents cover.
 
         (S - S_blind) / (maximum - S_blind),   S_blind = the best of the blind strategies
 
     - `scores`: (respondents,), higher is better.
-    - `blind`: Strategy -> score: a constant answer, the majority answer of each type, a model that sees no picture.
+    - `blind`: Strategy -> score, such as a constant answer or a model that sees no picture.
 
-    Returns
-    -------
-    ChanceCorrected
-        A respondent below the strategy is negative and named; flag `CHANCE` where there is one. `insufficient` without
-        a strategy, `degenerate` where a blind strategy is perfect.
+    A respondent below the strategy gets a negative value and the flag `CHANCE`. The status is `insufficient` without a
+    strategy and `degenerate` where a blind strategy is perfect.
 
-    Examples
-    --------
-    >>> result = chance_corrected([0.9, 0.5], {"always yes": 0.5, "majority of type": 0.6})
-    >>> [round(v, 3) for v in result.values], result.strategy, result.not_above
-    ([0.75, -0.25], 'majority of type', (1,))
+    >>> [round(v, 3) for v in chance_corrected([0.9, 0.5], {"always yes": 0.5, "majority of type": 0.6}).values]
+    [0.75, -0.25]
     """
-    s = np.asarray(scores, dtype=np.float64)
-    if s.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {s.shape}")
+    s = shaped(scores, "respondents")
     known = {name: value for name, value in blind.items() if math.isfinite(value)}
     if not known:
         return ChanceCorrected((), math.nan, "", status="insufficient", reason="no blind strategy has a score")
@@ -148,12 +135,11 @@ class Separation:
     """How far the spread of the respondents exceeds the error of a score.
 
     `ratio` is the true standard deviation over the standard error (G of Wright and Masters), `strata` the number of
-    levels it resolves, `range_ratio` the largest gap over the error.
+    levels it resolves.
     """
 
     ratio: float
     strata: float
-    range_ratio: float
     n: int
     flags: tuple[str, ...] = ()
     status: Status = "ok"
@@ -165,38 +151,28 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
 
         G = sqrt(s2_S - mean SE^2) / sqrt(mean SE^2),   strata H = (4 G + 1) / 3
 
-    Levels lie three standard errors apart, over four standard deviations of the true scores.
+    Levels lie three standard errors apart, over four standard deviations of the true scores (Wright and Masters 1982).
 
-    Wright, B. D. and Masters, G. N. (1982). Rating Scale Analysis. MESA Press.
+    - `scores, errors`: (respondents,): scores and their standard errors over other runs or other items.
 
-    - `scores, errors`: (respondents,): scores and their standard errors for the replication in question (another run,
-      other items).
+    G is 0 with the flag `NEGATIVE_COMPONENT` where the scores vary less than their errors. The status is `insufficient`
+    below 3 respondents, `degenerate` for equal scores, and `not_informative` where there is no error.
 
-    Returns
-    -------
-    Separation
-        G is 0 with `NEGATIVE_COMPONENT` where the scores vary less than their errors. `insufficient` below 3
-        respondents, `degenerate` for equal scores, `not_informative` without error.
-
-    Examples
-    --------
     >>> round(separation([0.2, 0.4, 0.6, 0.8], [0.05] * 4).strata, 3)
     7.088
     """
-    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if s.shape != e.shape or s.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {s.shape} and {e.shape}")
+    s, e = shaped_alike(scores, errors, "respondents")
     known = np.isfinite(s) & np.isfinite(e)
     s, e = s[known], e[known]
     n, nan = len(s), math.nan
     if n < 3:
-        return Separation(nan, nan, nan, n, (), "insufficient", f"separation needs 3 respondents, there are {n}")
+        return Separation(nan, nan, n, (), "insufficient", f"separation needs 3 respondents, there are {n}")
     if is_constant(s):
-        return Separation(nan, nan, nan, n, (), "degenerate", "all respondents have the same score")
+        return Separation(nan, nan, n, (), "degenerate", "all respondents have the same score")
     noise = float((e**2).mean())
     if noise == 0:
-        return Separation(nan, nan, nan, n, (), "not_informative", "the scores have no error")
+        return Separation(nan, nan, n, (), "not_informative", "the scores have no error")
     true = float(s.var(ddof=1)) - noise
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()
-    return Separation(ratio, (4 * ratio + 1) / 3, float(np.ptp(s)) / math.sqrt(noise), n, flags)
+    return Separation(ratio, (4 * ratio + 1) / 3, n, flags)

@@ -19,8 +19,6 @@ def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.gene
 def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
     """Sums of item scores and numbers of scored items in each cluster.
 
-    Examples
-    --------
     >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
     >>> sums[0, 0].tolist(), sizes[0].tolist()
     ([2.0, 1.0], [2.0, 1.0])
@@ -37,8 +35,6 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
 
         SE^2 = C / (C - 1) sum_c (t_c - n_c mean)^2 / n^2
 
-    Examples
-    --------
     >>> mean, error = mean_with_error(np.array([[1.0, 0, 1, 0]]), np.ones((1, 4)))
     >>> mean.item(), round(error.item(), 6)
     (0.5, 0.288675)
@@ -53,20 +49,11 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
 
 
 def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
-    """Sum item tallies within clusters.
+    """(clusters, columns): tallies of items, summed within clusters in the order of the sorted labels.
 
-    Items that share a picture are drawn together, so their sums are all that a bootstrap needs.
+    - `values`: (items, columns): a missing score is a 0 in its own column and a 0 in the column that counts.
+    - `clusters`: (items,): labels, such as the picture. Items of one picture are drawn together by a bootstrap.
 
-    - `values`: (items, columns): tallies; a missing score is a 0 in its own column and a 0 in the column that counts.
-    - `clusters`: (items,): any labels.
-
-    Returns
-    -------
-    numpy.ndarray
-        (clusters, columns), clusters in the order of their sorted labels.
-
-    Examples
-    --------
     >>> aggregate([[1, 1], [0, 1], [1, 1]], ["b", "a", "b"])
     array([[0., 1.],
            [2., 2.]])

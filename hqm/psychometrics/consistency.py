@@ -10,17 +10,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.result import Coefficient, Status
 
 
 def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Array:
     """The scores without the respondents, or without the items, that lack one."""
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
     return x[known.all(axis=1)] if drop == "respondents" else x[:, known.all(axis=0)]
 
@@ -56,15 +54,14 @@ def _alpha(x: Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Cronbach's alpha with both intervals, and what it would be without the items that nobody or everybody passes.
+    """Cronbach's alpha with Feldt's interval, and what it would be without the items that nobody or everybody passes.
 
-    `coefficient` carries Feldt's interval and the flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as
+    `coefficient` carries the interval and the flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as
     respondents or more: the covariances cannot be modelled), `ZERO_VARIANCE_ITEMS`. `varying` is computed on the
     `k_varying` items that vary.
     """
 
     coefficient: Coefficient
-    bonett: Bounds | None
     varying: Coefficient
     n: int
     k: int
@@ -74,38 +71,25 @@ class Alpha:
 def cronbach_alpha(
     scores: npt.ArrayLike, *, level: float = 0.95, drop: Literal["respondents", "items"] = "respondents"
 ) -> Alpha:
-    """Cronbach's alpha; for binary items it is Kuder and Richardson's formula 20.
+    """Cronbach's alpha; for items scored 0 or 1 it is Kuder and Richardson's formula 20.
 
-    It estimates how well the total would agree with the total of another sample of as many items of the kind, and
-    equals the generalizability coefficient of a crossed respondent x item design. It is a lower bound of reliability
-    when item errors are unrelated, says nothing about one dimension, and grows with the number of items: thousands of
-    items reach .95 with little in common. A negative value is kept as it is.
+    It estimates how well the total would agree with the total of another sample of as many such items. It is a lower
+    bound of reliability when the items' errors are unrelated. It does not show that the items measure one thing, and it
+    grows with their number: thousands of items reach .95 with little in common.
 
         alpha = k / (k - 1) (1 - sum s2_i / s2_total)
-        Feldt: 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(k - 1))
-        Bonett: 1 - exp(ln(1 - alpha) +- z sqrt(2 k / ((k - 1)(M - 2))))
+        interval (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(k - 1))
 
-    Cronbach, L. J. (1951). Psychometrika, 16, 297-334. Feldt, L. S. (1965). Psychometrika, 30, 357-370. Bonett, D. G.
-    (2002). Journal of Educational and Behavioral Statistics, 27, 335-340. The intervals generalise over respondents.
+    Cronbach, L. J. (1951). Psychometrika, 16, 297-334. The interval generalises over respondents.
 
     - `scores`: (respondents, items).
     - `drop`: What to leave out where a score is missing: the respondent, or the item.
 
-    Returns
-    -------
-    Alpha
-        `insufficient` below 3 respondents or 2 items, `degenerate` where all totals agree; no interval below 4
-        respondents. Items without variance stay in k, since another sample of items would hold such items too.
+    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals agree. There is no
+    interval below 4 respondents.
 
-    Examples
-    --------
-    Ten persons, twelve items (Brennan 2001, Generalizability Theory, synthetic data set 1):
-
-    >>> rows = "101000000000 111001000000 111110000000 110110010000 111110100000 111011100000 111111100000"
-    >>> rows = (rows + " 111101111100 111111111110 111111111111").split()
-    >>> result = cronbach_alpha([[int(mark) for mark in row] for row in rows])
-    >>> round(result.coefficient.value, 6), round(result.coefficient.low, 4), round(result.coefficient.high, 4)
-    (0.844495, 0.6509, 0.9543)
+    >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).coefficient.value, 4)
+    0.8628
     """
     x = complete_scores(scores, drop)
     m, k = x.shape
@@ -113,54 +97,42 @@ def cronbach_alpha(
     refusal = refusal_of(x, "alpha")
     if refusal:
         none = Coefficient.absent(*refusal, m)
-        return Alpha(none, None, none, m, k, int(varies.sum()))
+        return Alpha(none, none, m, k, int(varies.sum()))
     value = _alpha(x)
-    low, high, bonett = _alpha_intervals(value, m, k, level)
+    low, high = _alpha_interval(value, m, k, level)
     kept = x[:, varies]
     if kept.shape[1] < 2:
         without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
     else:
         less = _alpha(kept)
-        without = Coefficient(less, *_alpha_intervals(less, m, kept.shape[1], level)[:2], m, level, "Feldt")
+        without = Coefficient(less, *_alpha_interval(less, m, kept.shape[1], level), m, level, "Feldt")
     return Alpha(
-        Coefficient(value, low, high, m, level, "Feldt", flags=flags_of(x, value)), bonett, without, m, k, kept.shape[1]
+        Coefficient(value, low, high, m, level, "Feldt", flags=flags_of(x, value)), without, m, k, kept.shape[1]
     )
 
 
-def _alpha_intervals(value: float, m: int, k: int, level: float) -> tuple[float, float, Bounds | None]:
+def _alpha_interval(value: float, m: int, k: int, level: float) -> tuple[float, float]:
     if m < 4:
-        return math.nan, math.nan, None
+        return math.nan, math.nan
     if value >= 1 - 1e-14:
-        return 1.0, 1.0, Bounds(1.0, 1.0, "Bonett", level)
-    from scipy.special import ndtri
+        return 1.0, 1.0
     from scipy.stats import f
 
     tail = (1 - level) / 2
     upper, lower = (float(f.ppf(p, m - 1, (m - 1) * (k - 1))) for p in (1 - tail, tail))
-    half = float(ndtri(1 - tail)) * math.sqrt(2 * k / ((k - 1) * (m - 2)))
-    bonett = Bounds(1 - (1 - value) * math.exp(half), 1 - (1 - value) * math.exp(-half), "Bonett", level)
-    return 1 - (1 - value) * upper, 1 - (1 - value) * lower, bonett
+    return 1 - (1 - value) * upper, 1 - (1 - value) * lower
 
 
 def kr21(scores: npt.ArrayLike) -> Coefficient:
     """Kuder and Richardson's formula 21: reliability from the mean and the variance of the totals alone.
 
-    It assumes that all items are equally hard; where they are not it falls below alpha. Useful for published tables
-    that print no item scores.
+    It takes all items as equally hard and falls below alpha where they are not (Kuder and Richardson 1937).
 
         KR-21 = k / (k - 1) (1 - mean (k - mean) / (k s2))
 
-    Kuder, G. F. and Richardson, M. W. (1937). Psychometrika, 2, 151-160.
+    - `scores`: (respondents, items) of 0 or 1; respondents with a missing score are left out.
 
-    - `scores`: (respondents, items): binary; respondents with a missing score are left out.
-
-    Returns
-    -------
-    Coefficient
-        Without an interval. `not_applicable` when a score is not 0 or 1; otherwise as alpha.
-
-    Examples
-    --------
+    There is no interval. The status is `not_applicable` where a score is not 0 or 1, and otherwise that of alpha.
     >>> round(kr21([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).value, 4)
     0.5833
     """
@@ -180,24 +152,17 @@ def kr21(scores: npt.ArrayLike) -> Coefficient:
 def lambda2(
     scores: npt.ArrayLike, rng: np.random.Generator | None = None, *, families: Sequence[str] | None = None
 ) -> Coefficient:
-    """Guttman's lambda 2, a lower bound of reliability that is never below alpha.
+    """Guttman's lambda 2 (1945), a lower bound of reliability that is never below alpha.
 
         lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
 
-    Guttman, L. (1945). Psychometrika, 10, 255-282. With few respondents and many items chance covariances enter
-    squared and push it up (flag `RANK_DEFICIENT`).
+    With few respondents and many items, chance covariances are squared and push it up (flag `RANK_DEFICIENT`).
 
     - `scores`: (respondents, items); respondents with a missing score are left out.
-    - `rng, families`: With a generator: the bootstrap interval over respondents, or over families of them (from 10
-      on).
+    - `rng, families`: With a generator, an interval by resampling respondents, or families of them (from 10 on).
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` below 3 respondents or 2 items, `degenerate` where all totals agree.
+    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals agree.
 
-    Examples
-    --------
     >>> round(lambda2([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
     0.8745
     """
@@ -267,13 +232,8 @@ def stratified_alpha(
     - `strata`: (items,): the kind of each item.
     - `rng, families`: As in `lambda2`.
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` where a stratum has one item only: its error cannot be known.
+    The status is `insufficient` where a stratum has one item only: its error cannot be known.
 
-    Examples
-    --------
     >>> scores = [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]
     >>> round(stratified_alpha(scores, ["a", "a", "b", "b"]).value, 4)
     0.7333

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
@@ -44,19 +44,16 @@ class Multitrait:
 
     Each count is (holds, comparisons). `convergent`: correlations of one trait over two methods that exceed 0 at the
     level. `over_hetero_method`: how often such a correlation exceeds those of other traits over the same two methods.
-    `over_hetero_trait`: how often it exceeds those of two traits within one of its methods. `reliabilities` stand on
-    the diagonal where given.
+    `over_hetero_trait`: how often it exceeds those of two traits within one of its methods.
     """
 
     correlations: tuple[tuple[float, ...], ...]
     traits: tuple[str, ...]
     methods: tuple[str, ...]
-    reliabilities: tuple[float, ...]
     n: int
     convergent: tuple[int, int] = (0, 0)
     over_hetero_method: tuple[int, int] = (0, 0)
     over_hetero_trait: tuple[int, int] = (0, 0)
-    mean_convergent: float = math.nan
     status: Status = "ok"
     reason: str = ""
 
@@ -66,7 +63,6 @@ def multitrait_multimethod(
     traits: Sequence[str],
     methods: Sequence[str],
     *,
-    reliabilities: Sequence[float] | None = None,
     level: float = 0.95,
 ) -> Multitrait:
     """Campbell and Fiske's table: hallucination types as traits, benchmarks (or formats) as methods.
@@ -80,16 +76,10 @@ def multitrait_multimethod(
     - `scores`: (respondents, measures): each column one trait by one method; respondents that lack a score are left
       out.
     - `traits, methods`: (measures,): labels; no pair may come twice.
-    - `reliabilities`: (measures,): for the diagonal.
 
-    Returns
-    -------
-    Multitrait
-        `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable` where no
-        trait is measured by two methods; `degenerate` where a measure does not vary.
+    The status is `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable`
+    where no trait is measured by two methods; `degenerate` where a measure does not vary.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(30, 2))
     >>> scores = np.hstack([trait, trait]) + 0.4 * rng.normal(size=(30, 4))
@@ -99,20 +89,19 @@ def multitrait_multimethod(
     """
     x = _complete(scores, len(traits))
     k = len(traits)
-    if len(methods) != k or (reliabilities is not None and len(reliabilities) != k):
-        raise ValueError("traits, methods and reliabilities need one entry a measure")
+    if len(methods) != k:
+        raise ValueError("traits and methods need one entry a measure")
     if len(set(zip(traits, methods, strict=True))) != k:
         raise ValueError("a trait is measured twice by one method")
     m = x.shape[0]
-    rel = tuple(reliabilities) if reliabilities is not None else (math.nan,) * k
     if m < 3 or k < 2:
         reason = f"correlations need 3 respondents and 2 measures, there are {m} and {k}"
-        return Multitrait((), tuple(traits), tuple(methods), rel, m, status="insufficient", reason=reason)
+        return Multitrait((), tuple(traits), tuple(methods), m, status="insufficient", reason=reason)
     r = correlations(x)
     table = tuple(tuple(row.tolist()) for row in r)
 
     def without(status: Status, reason: str) -> Multitrait:
-        return Multitrait(table, tuple(traits), tuple(methods), rel, m, status=status, reason=reason)
+        return Multitrait(table, tuple(traits), tuple(methods), m, status=status, reason=reason)
 
     if np.isnan(r).any():
         flat = ", ".join(f"{traits[i]} by {methods[i]}" for i in range(k) if math.isnan(r[i, i]))
@@ -122,9 +111,8 @@ def multitrait_multimethod(
         return without("not_applicable", "no trait is measured by two methods")
     if m < FEWEST_RESPONDENTS:
         return without("insufficient", f"counts need {FEWEST_RESPONDENTS} respondents, there are {m}")
-    from scipy.special import ndtri
 
-    least = math.tanh(float(ndtri(0.5 + level / 2)) / math.sqrt(m - 3))
+    least = math.tanh(normal_quantile(level) / math.sqrt(m - 3))
     beyond, within = [], []
     for i, j in same:
         for own, partner in ((i, j), (j, i)):
@@ -140,20 +128,16 @@ def multitrait_multimethod(
         table,
         tuple(traits),
         tuple(methods),
-        rel,
         m,
         (sum(v > least for v in values), len(values)),
         (sum(beyond), len(beyond)),
         (sum(within), len(within)),
-        float(np.mean(values)),
     )
 
 
 def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
     """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does not cohere.
 
-    Examples
-    --------
     >>> r = [[1, 0.5, 0.4, 0.3], [0.5, 1, 0.35, 0.25], [0.4, 0.35, 1, 0.6], [0.3, 0.25, 0.6, 1]]
     >>> round(htmt_of(r, ["a", "a", "b", "b"], "a", "b"), 6)
     0.593366
@@ -196,14 +180,9 @@ def htmt(
     - `groups`: (measures,): the trait of each; `trait` and `other` name the two to compare.
     - `rng, families`: With a generator: the interval by resampling respondents, or families of them (from 10 on).
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not vary or the
-        measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
+    The status is `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not
+    vary or the measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(200, 2))
     >>> scores = np.repeat(trait, 3, axis=1) + rng.normal(size=(200, 6))
@@ -253,24 +232,14 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3 df
         D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
 
-    Williams, E. J. (1959). Journal of the Royal Statistical Society B, 21, 396-399; Steiger, J. H. (1980).
-    Psychological Bulletin, 87, 245-251.
+    Williams (1959); Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251.
 
-    - `r12, r13`: The correlations to compare: the criterion with each measure.
-    - `r23`: That of the two measures.
-    - `n`: Respondents.
+    - `r12, r13, r23`: The criterion with each of the two measures, and the two measures with each other.
 
-    Returns
-    -------
-    DependentCorrelations
-        `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures are one
-        and the same, `not_applicable` where no data can have these three correlations.
-
-    Examples
-    --------
-    >>> result = williams_test(0.4, 0.3, 0.1, 103)
-    >>> round(result.t, 2), round(result.p, 2)
-    (0.83, 0.41)
+    The status is `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures
+    are the same, and `not_applicable` where no data can have these three correlations.
+    >>> round(williams_test(0.4, 0.3, 0.1, 103).t, 2)
+    0.83
     """
     nan = math.nan
     if n < 4 or not all(map(math.isfinite, (r12, r13, r23))):

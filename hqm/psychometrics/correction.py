@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.criterion import score_pair
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
+from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.judging import JudgeErrors, judge_errors
 from hqm.psychometrics.result import Coefficient
 
@@ -48,45 +48,22 @@ def ppi_scores(
     weight: float | None = None,
     level: float = 0.95,
 ) -> CorrectedScores:
-    """Prediction-powered scores: the judge on all items, corrected by people on some, respondent by respondent.
+    """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of some of them.
 
-    The judge's mean over many items has little sampling error but may be wrong; the human mean is right but rests on
-    few items. Adding the judge's mean error, seen on the labelled items, gives an unbiased score whose interval is
-    never wider in large samples than that of the labels alone. Nothing is assumed about how the judge errs.
-
-        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled)
+        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled),   lambda = cov(H, A) / ((1 + h / N) var(A)) in 0..1
         SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
-        lambda = cov(H, A) / ((1 + h / N) var(A)), cut to 0..1
 
-    Angelopoulos, A. N. et al. (2023). Science, 382, 669-674; Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023).
-    PPI++. arXiv 2311.01453.
+    Nothing is assumed about how the judge errs. Angelopoulos, Duchi and Zrnic (2023). PPI++. arXiv 2311.01453.
 
-    - `automatic, human`: (respondents, items): NaN where not scored, not labelled. Labelled items must be a random
-      sample: if they were picked by score or difficulty, no number of labels repairs it.
-    - `clusters`: (items,): a label each, such as the picture; the variances are then those of cluster sums.
-    - `fewest`: With fewer labels lambda is 0 and the score is the human mean (flag `FEW_LABELS`).
-    - `weight`: A fixed lambda in place of the best one (1: plain prediction-powered inference).
+    - `automatic, human`: (respondents, items), NaN where there is none; the labelled items must be a random sample.
+    - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster sums.
+    - `fewest`: With fewer labels lambda is 0, and the score is the human mean (flag `FEW_LABELS`).
+    - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference.
 
-    Returns
-    -------
-    CorrectedScores
-        A respondent without 2 labels is `insufficient`, with its automatic score beside. Scores of binary labels may
-        slightly leave 0..1 and are not cut.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> human = (rng.uniform(size=(1, 1000)) < 0.6).astype(float)
-    >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1.0)
-    >>> human[:, 100:] = np.nan
-    >>> result = ppi_scores(judge, human)
-    >>> round(result.automatic[0], 3), round(result.scores[0].value, 3)
-    (0.627, 0.598)
+    A respondent without 2 labels is `insufficient`. Scores of 0/1 labels may leave 0..1 a little and are not cut.
     """
-    a, h = score_pair(automatic, human)
-    label = np.arange(a.shape[1]) if clusters is None else np.asarray(clusters)
-    if label.shape != (a.shape[1],):
-        raise ValueError(f"one cluster an item is needed, got {label.shape} for {a.shape[1]} items")
+    a, h = shaped_alike(automatic, human, "respondents, items")
+    label = labels_of(clusters, a.shape[1])
     rows = [_ppi(a[i], h[i], label, fewest, weight, level) for i in range(a.shape[0])]
     scores, raw, labelled, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
@@ -129,10 +106,9 @@ def _ppi(
     if not math.isfinite(variance):
         corrected = Coefficient(value, n=size, method="one cluster: no interval")
         return corrected, raw, float(y.mean()), lam, size
-    from scipy.special import ndtri
 
     se = math.sqrt(variance)
-    half = float(ndtri(0.5 + level / 2)) * se
+    half = normal_quantile(level) * se
     # labels without any variance would have an error bar of 0
     ends = (value - half, value + half) if se > 0 else (math.nan, math.nan)
     flags = ("FEW_LABELS",) if size < fewest else ()
@@ -158,14 +134,9 @@ def rogan_gladen(
     - `sensitivity, positives, specificity, negatives`: The judge's shares of right labels, and among how many human 1
       and 0.
 
-    Returns
-    -------
-    Coefficient
-        Cut to 0..1 with the raw value kept. `insufficient` without positives or negatives or items, `not_applicable`
-        where q0 + q1 - 1 <= .2: the judge is then too near to guessing and the correction explodes.
+    Cut to 0..1 with the raw value kept. The status is `insufficient` without positives or negatives or items,
+    `not_applicable` where q0 + q1 - 1 <= .2: the judge is then too near to guessing and the correction explodes.
 
-    Examples
-    --------
     >>> result = rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
     >>> round(result.value, 3), round(result.low, 4), round(result.high, 4)
     (0.8, 0.7316, 0.8869)
@@ -178,9 +149,8 @@ def rogan_gladen(
             f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2: close to guessing"
         )
         return Coefficient.absent("not_applicable", reason, n)
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     raw = (rate + specificity - 1) / (specificity + sensitivity - 1)
     p = (n * rate + z * z / 2) / (n + z * z)
     q1, q0 = (positives * sensitivity + 1) / (positives + 2), (negatives * specificity + 1) / (negatives + 2)
@@ -207,21 +177,16 @@ def rogan_gladen_scores(
     - `automatic, human`: (respondents, items): binary labels; NaN where there is none.
     - `errors`: The result of `judge_errors` on the same labels, if it is there already.
 
-    Returns
-    -------
-    tuple of Coefficient
-        One a respondent; `not_applicable` where the judge's errors are not homogeneous, could not be compared, or its
-        labels are close to guessing.
+    There is one coefficient for each respondent. It is `not_applicable` where the judge's errors are not homogeneous, could not be compared, or its
+    labels are close to guessing.
 
-    Examples
-    --------
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
     >>> judge[0, :60] = 1 - judge[0, :60]
     >>> [result.status for result in rogan_gladen_scores(judge, human)]
     ['not_applicable', 'not_applicable']
     """
-    a, h = score_pair(automatic, human)
+    a, h = shaped_alike(automatic, human, "respondents, items")
     judged = judge_errors(a, h, level=level) if errors is None else errors
     m = a.shape[0]
     if judged.status != "ok":

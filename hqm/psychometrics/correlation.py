@@ -7,15 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.result import Coefficient
 
 
 def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Two vectors without the respondents that lack either score."""
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {a.shape} and {b.shape}")
+    a, b = shaped_alike(x, y, "respondents")
     both = np.isfinite(a) & np.isfinite(b)
     return a[both], b[both]
 
@@ -32,11 +30,10 @@ def size_of(n: int, n_effective: float | None) -> float:
 
 def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[float, float]:
     """tanh(atanh(value) -+ z error); both ends are the value itself at -1 and 1."""
-    from scipy.special import ndtri
 
     if abs(value) >= 1.0:
         return value, value
-    centre, half = math.atanh(value), float(ndtri(0.5 + level / 2)) * error
+    centre, half = math.atanh(value), normal_quantile(level) * error
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
@@ -71,80 +68,39 @@ def pearson(
     y: npt.ArrayLike,
     *,
     level: float = 0.95,
-    n_eff: float | None = None,
     n_effective: float | None = None,
 ) -> Coefficient:
-    """Pearson's correlation of two administrations, with Fisher's interval.
+    """Pearson's correlation of two administrations, with Fisher's interval tanh(atanh(r) +- z / sqrt(n - 3)).
 
-    It estimates how well the ranking and spacing of the respondents repeat. It says nothing about a shift of the mean
-    (both administrations may differ by any constant and factor), it grows with the spread of the respondents, and with
-    many items it is close to 1 even when every answer is a coin flip: read it beside the noise floor and ICC(A,1).
+    It says how well the order and the spacing of the respondents repeat. It is blind to a shift of the mean, it grows
+    with the spread of the respondents, and with many items it nears 1 even for coin flips: read it beside `noise_floor`
+    and `icc`. Fisher, R. A. (1921). Metron, 1, 3-32. The status is `insufficient` below 3 respondents and `degenerate`
+    for scores without variance; there is no interval below 4.
 
-        r = sum((x - mx)(y - my)) / sqrt(sum((x - mx)^2) sum((y - my)^2))
-        interval: tanh(atanh(r) +- z / sqrt(n - 3))
+    - `x, y`: (respondents,): scores; pairs with a missing score are left out. `n_effective`: independent respondents.
 
-    Fisher, R. A. (1921). On the "probable error" of a coefficient of correlation. Metron, 1, 3-32. The interval
-    generalises over respondents (another sample of models), not over items.
-
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
-    - `n_effective, n_eff`: The number of independent respondents, where some are relatives; the interval uses it in
-      place of n. (Two names of one thing.)
-
-    Returns
-    -------
-    Coefficient
-        `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 4.
-
-    Examples
-    --------
-    Peak flow of 17 people, two readings with the Wright meter (Bland and Altman 1986, Lancet 327, 307-310):
-
-    >>> first = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
-    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> round(pearson(first, mini).value, 6)
-    0.943279
+    >>> round(pearson([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
+    0.8
     """
     a, b = paired(x, y)
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    independent = n_eff if n_effective is None else n_effective
-    return _with_interval(_product_moment(a, b), len(a), level, "Fisher z", 1.0, 3, independent)
+    return _with_interval(_product_moment(a, b), len(a), level, "Fisher z", 1.0, 3, n_effective)
 
 
 def spearman(
     x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
 ) -> Coefficient:
-    """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright.
+    """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright (2000).
 
-    It estimates how well the *order* of the respondents repeats; spacing does not count, so one very good or very bad
-    respondent cannot carry it. Equal scores share the mean of their ranks. It is blind to a shift, as every correlation.
+    How well the *order* of the respondents repeats: spacing does not count, so one respondent far from the others
+    cannot carry it. Equal scores share their mean rank. Status, `n_effective` and missing scores as in `pearson`.
 
-        r_s = Pearson's r of the mid-ranks
-        interval: tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3)))
+        tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
 
-    Bonett, D. G. and Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and Spearman
-    correlations. Psychometrika, 65, 23-28. The interval generalises over respondents; it is rough when |r_s| > .95.
-
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
-    - `n_effective`: The number of independent respondents, where some are relatives; the interval uses it in place of
-      n.
-
-    Returns
-    -------
-    Coefficient
-        `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 4.
-
-    Examples
-    --------
-    Peak flow of 17 people with two meters (Bland and Altman 1986):
-
-    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
-    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> round(spearman(wright, mini).value, 4)
-    0.8995
+    >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
+    0.8
     """
     from scipy.stats import rankdata
 
@@ -159,34 +115,16 @@ def spearman(
 def kendall_tau_b(
     x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
 ) -> Coefficient:
-    """Kendall's tau-b of two administrations, with Fieller's interval.
+    """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson (1957).
 
-    It estimates, over pairs of respondents, how much more often the two administrations order a pair alike than the
-    other way round. Without ties (tau + 1) / 2 is the share of pairs in the same order: the most tangible of the
-    correlations for a leaderboard.
+    How much more often the two order a pair of respondents alike than the other way round; without ties, (tau + 1) / 2
+    is the share of pairs in the same order. Status and arguments as in `pearson`; there is no interval below 5
+    respondents.
 
-        tau_b = (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y))
-        interval: tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
+        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y));  tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
 
-    Fieller, E. C., Hartley, H. O. and Pearson, E. S. (1957). Tests for rank correlation coefficients I. Biometrika, 44,
-    470-481. The constant holds for |tau| < .8; closer to 1 the interval is rough.
-
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
-    - `n_effective`: The number of independent respondents, where some are relatives; the interval uses it in place of
-      n.
-
-    Returns
-    -------
-    Coefficient
-        `insufficient` for fewer than 3 respondents, `degenerate` for scores without variance; no interval below 5.
-
-    Examples
-    --------
-    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
-    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> round(kendall_tau_b(wright, mini).value, 6)
-    0.764706
+    >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
+    0.6667
     """
     from scipy.stats import kendalltau
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,8 +29,6 @@ class TypeCoverage:
     - `missing_items`: How many more items the type needs to be measurable.
     - `state`: `measurable`; `labelled, not measurable` (too few items); `claimed, no evidence` (named by the
       benchmark, on no item); `absent`.
-    - `label_accuracy`: Share of the audited labels that a human confirmed, with Wilson's interval; None when none was
-      audited.
     """
 
     name: str
@@ -43,7 +40,6 @@ class TypeCoverage:
     sem_method: str
     missing_items: int
     state: State
-    label_accuracy: Coefficient | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +47,7 @@ class Coverage:
     """The types of a benchmark against a taxonomy.
 
     - `index`: Share of the taxonomy's types that are measurable.
-    - `evenness, effective, simpson, min_share`: Entropy over ln of the number of types, exp(entropy), 1 - sum of
-      squared shares, the smallest share.
-    - `duplicates`: Items beyond the first with the same picture and question.
-    - `outside`: Labels that the taxonomy does not have, with their counts.
+    - `evenness, effective`: Entropy over ln of the number of types, and exp(entropy).
     - `unlabelled`: Items without a label.
     """
 
@@ -62,27 +55,18 @@ class Coverage:
     index: Coefficient
     evenness: Coefficient
     effective: Coefficient
-    simpson: Coefficient
-    min_share: Coefficient
     n_items: int
     n_min: int
-    duplicates: int
-    outside: tuple[tuple[str, int], ...]
     unlabelled: int
     status: Status = "ok"
     reason: str = ""
 
 
 def items_for_error(sem: float, rate: float = 0.5) -> int:
-    """How many independent items give a score this standard error.
+    """How many independent items give a score this standard error: n = p (1 - p) / sem^2.
 
-        n = p (1 - p) / sem^2
+    - `sem, rate`: The standard error, and the expected score p, of which .5 is the worst case.
 
-    - `sem`: Standard error, on the scale of the score.
-    - `rate`: Expected score; .5 is the worst case.
-
-    Examples
-    --------
     >>> items_for_error(0.03)
     278
     """
@@ -99,15 +83,13 @@ def type_coverage(
     questions: Sequence[str] | None = None,
     claimed: Collection[str] = (),
     scores: npt.ArrayLike | None = None,
-    audited: Mapping[str, tuple[int, int]] | None = None,
     sem: float = 0.03,
     n_min: int | None = None,
-    level: float = 0.95,
 ) -> Coverage:
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
-    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be measured: its
-    score has a standard error of .14. Five hundred copies of one sentence are one wording.
+    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be
+    measured: its score has a standard error of .14. Five hundred copies of one sentence are one wording.
 
         index = #(types with n >= n_min) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
 
@@ -118,18 +100,11 @@ def type_coverage(
     - `claimed`: Types the benchmark says it covers.
     - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents,
       root mean square over them; else it is that of a rate of .5 with independent items.
-    - `audited`: Type -> (labels confirmed, labels checked by a human).
     - `sem`: The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
-    - `level`: Confidence level of the label accuracy.
 
-    Returns
-    -------
-    Coverage
-        The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
-        `insufficient`.
+    The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
+    `insufficient`.
 
-    Examples
-    --------
     >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
     >>> [kind.state for kind in result.types]
     ['measurable', 'labelled, not measurable', 'claimed, no evidence']
@@ -168,29 +143,19 @@ def type_coverage(
                 method,
                 max(0, least - n),
                 state,
-                _accuracy(*audited[name], level) if audited and name in audited else None,
             )
         )
-    known = Counter(label for types in of_item for label in types if label not in names)
-    pairs = Counter(zip(images, asked, strict=True)) if images is not None and asked is not None else Counter()
     index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count, method=f"n >= {least}")
-    indices = _indices(rows, count)
     unlabelled = sum(not types for types in of_item)
-    duplicates = sum(k - 1 for k in pairs.values())
-    outside = tuple(sorted(known.items()))
-    if indices[0].status == "insufficient":
-        return Coverage(
-            tuple(rows), index, *indices, count, least, duplicates, outside, unlabelled,
-            "insufficient", indices[0].reason,
-        )  # fmt: skip
-    return Coverage(tuple(rows), index, *indices, count, least, duplicates, outside, unlabelled)
+    evenness, effective = _indices(rows, count)
+    return Coverage(
+        tuple(rows), index, evenness, effective, count, least, unlabelled, effective.status, effective.reason
+    )
 
 
 def normal(text: str) -> str:
     """A question without letter case, punctuation and spare spaces, so that equal wordings are equal.
 
-    Examples
-    --------
     >>> normal("Is  the sky sunny?") == normal("is the sky sunny")
     True
     """
@@ -226,30 +191,15 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
     return math.sqrt(float(squared.mean())), "clustered by picture, root mean square over respondents"
 
 
-def _accuracy(right: int, checked: int, level: float) -> Coefficient:
-    if not 0 <= right <= checked:
-        raise ValueError(f"{right} of {checked} labels cannot be right")
-    if checked < 50:
-        return Coefficient.absent("insufficient", f"50 audited labels are needed, there are {checked}", checked)
-    from scipy.special import ndtri
-
-    z, p = float(ndtri(0.5 + level / 2)), right / checked
-    centre = (p + z * z / (2 * checked)) / (1 + z * z / checked)
-    half = z * math.sqrt(p * (1 - p) / checked + z * z / (4 * checked**2)) / (1 + z * z / checked)
-    return Coefficient(p, max(0.0, centre - half), min(1.0, centre + half), checked, level, "Wilson")
-
-
-def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient, Coefficient, Coefficient]:
+def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient]:
     n = sum(row.items for row in rows)
     if n == 0:
         none = Coefficient.absent("insufficient", "no item is labelled with a type of the taxonomy", count)
-        return none, none, none, none
+        return none, none
     p = np.array([row.items / n for row in rows])
     entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())
     even = Coefficient(entropy / math.log(len(p)), n=n) if len(p) > 1 else None
     return (
         even or Coefficient.absent("degenerate", "one type cannot be uneven", n),
         Coefficient(math.exp(entropy), n=n),
-        Coefficient(1 - float((p * p).sum()), n=n),
-        Coefficient(float(p.min()), n=n),
     )

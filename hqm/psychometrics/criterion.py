@@ -9,28 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.correlation import is_constant, pearson, spearman
+from hqm.psychometrics.arrays import Array, shaped_alike
+from hqm.psychometrics.correlation import is_constant, pearson
 from hqm.psychometrics.families import Influence, leave_one_out
 from hqm.psychometrics.resampling import respondent_bootstrap
 from hqm.psychometrics.result import Coefficient
-
-
-def score_pair(automatic: npt.ArrayLike, human: npt.ArrayLike) -> tuple[Array, Array]:
-    """Both sets of item scores, (respondents, items), NaN where there is none."""
-    a, h = np.asarray(automatic, dtype=np.float64), np.asarray(human, dtype=np.float64)
-    if a.shape != h.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {h.shape}")
-    return a, h
 
 
 @dataclass(frozen=True, slots=True)
 class CriterionValidity:
     """How the automatic scores of respondents agree with human ones.
 
-    - `full, full_rank`: Pearson and Spearman between the automatic score over all items and the human score over the
-      labelled items.
-    - `same, same_rank`: The same with both scores over the labelled items.
+    - `full`: Pearson's correlation of the automatic score over all items with the human score over the labelled items.
+    - `same`: The same with both scores over the labelled items.
     - `disattenuated`: What `full` would be without the sampling error of the items, beside its `raw` value where it
       was cut at 1.
     - `ceiling`: The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
@@ -42,8 +33,6 @@ class CriterionValidity:
 
     full: Coefficient
     same: Coefficient
-    full_rank: Coefficient
-    same_rank: Coefficient
     disattenuated: Coefficient
     ceiling: float
     reliability_automatic: float
@@ -87,15 +76,10 @@ def criterion_validity(
     - `rng`: With a generator: the interval of the disattenuated value by resampling respondents, or families of them.
     - `n_eff`: The number of independent respondents, for the intervals of the raw correlations.
 
-    Returns
-    -------
-    CriterionValidity
-        `insufficient` parts below 3 respondents, 2 items or 2 labelled items; `degenerate` where a score does not vary
-        or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
-        `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
+    A part is `insufficient` below 3 respondents, 2 items or 2 labelled items; `degenerate` where a score does
+    not vary or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
+    `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
     >>> judge = np.where(rng.uniform(size=human.shape) < 0.9, human, 1 - human)
@@ -104,7 +88,7 @@ def criterion_validity(
     >>> result.full.value < result.disattenuated.value, result.n_labelled
     (True, 60)
     """
-    a, h = score_pair(automatic, human)
+    a, h = shaped_alike(automatic, human, "respondents, items")
     known = np.isfinite(a).all(axis=0)
     a, h = a[:, known], h[:, known]
     labelled = np.isfinite(h).all(axis=0)
@@ -117,12 +101,12 @@ def criterion_validity(
         none = Coefficient.absent("insufficient", reason, m)
         nan = math.nan
         lone = Influence(nan, status="insufficient", reason=reason)
-        return CriterionValidity(none, none, none, none, none, nan, nan, nan, lone, m, n, size)
+        return CriterionValidity(none, none, none, nan, nan, nan, lone, m, n, size)
     if families is not None and len(families) != m:
         raise ValueError(f"one family label a respondent is needed, got {len(families)} for {m}")
     part, judged = a[:, labelled], h[:, labelled]
     x, y = a.mean(axis=1), judged.mean(axis=1)
-    full = pearson(x, y, level=level, n_eff=n_eff)
+    full = pearson(x, y, level=level, n_effective=n_eff)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
     moments = _Moments(a, judged, part)
     every = np.ones((1, m))
@@ -135,9 +119,7 @@ def criterion_validity(
     ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
     return CriterionValidity(
         full,
-        pearson(part.mean(axis=1), y, level=level, n_eff=n_eff),
-        spearman(x, y, level=level, n_effective=n_eff),
-        spearman(part.mean(axis=1), y, level=level, n_effective=n_eff),
+        pearson(part.mean(axis=1), y, level=level, n_effective=n_eff),
         corrected,
         ceiling,
         rel_a,
@@ -236,20 +218,11 @@ def _disattenuated(
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:
-    """How many labelled items give human scores a reliability, not rounded.
+    """How many labelled items give human scores a reliability of `target`: h = t / (1 - t) residual / true.
 
-        h = t / (1 - t) residual / true
-
-    - `target`: Reliability between 0 and 1.
     - `residual, true`: Variance of a human item score within respondents, and of true human scores between them.
 
-    Returns
-    -------
-    float
-        Infinite where the respondents do not differ.
-
-    Examples
-    --------
+    The number is not rounded, and infinite where the respondents do not differ.
     >>> round(labels_needed(0.9, 0.2, 0.02))
     90
     """

@@ -92,13 +92,13 @@ def leakage_cues(
 ) -> Leakage:
     """Whether position, numbering or the surface of a question tells its label.
 
-    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy or a shortcut in the wording
-    can use it, and a score then says nothing about pictures. Each cue predicts the commonest label at its level within the
-    type, learnt from other clusters; the baseline knows the type and the commonest label.
+    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy or a shortcut in the
+    wording can use it, and a score then says nothing about pictures. Each cue predicts the commonest label at its level
+    within the type, learnt from other clusters; the baseline knows the type and the commonest label.
 
-    Position: odd or even place, place within the cluster, tenth of the file, the label before. Numbering: odd or even number,
-    last digit. Surface: first word, first two and three words, last word, articles, punctuation, number of words, length,
-    digits and number words, negation, capital letter, spare spaces.
+    Position: odd or even place, place within the cluster, tenth of the file, the label before. Numbering: odd or even
+    number, last digit. Surface: first word, first two and three words, last word, articles, punctuation, number of
+    words, length, digits and number words, negation, capital letter, spare spaces.
 
     - `labels`: (items,) in the order of the file.
     - `rng`: Deals the clusters into folds.
@@ -107,14 +107,9 @@ def leakage_cues(
     - `types`: (items,)
     - `folds, alpha, level`: Of the cross-validation, of the false discovery rate, of the intervals.
 
-    Returns
-    -------
-    Leakage
-        `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every type has one label only, so that
-        nothing is left to leak (the types are named).
+    The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every type has one label
+    only, so that nothing is left to leak (the types are named).
 
-    Examples
-    --------
     Yes and no take turns:
 
     >>> turns = leakage_cues(["yes", "no"] * 60, rng=np.random.default_rng(0))
@@ -164,8 +159,6 @@ def leakage_cues(
 def words(text: str) -> list[str]:
     """The words of a question, lower case.
 
-    Examples
-    --------
     >>> words("Isn't there one dog?")
     ["isn't", 'there', 'one', 'dog']
     """

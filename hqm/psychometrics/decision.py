@@ -15,9 +15,9 @@ from hqm.psychometrics.result import Status
 class DStudy:
     """Reliability of the mean score over a design.
 
-    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such, `phi_cut` for
-    telling who is above a cut score. `universe` is the variance of the respondents' universe scores, `relative` and
-    `absolute` the error variances; their roots are standard errors in score units.
+    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such. `universe` is the
+    variance of the respondents' universe scores, `relative` and `absolute` are the error variances; their roots are
+    standard errors in score units.
     """
 
     g: float
@@ -27,45 +27,33 @@ class DStudy:
     absolute: float
     sizes: tuple[tuple[str, int], ...]
     fixed: tuple[str, ...] = ()
-    phi_cut: float = math.nan
-    cut: float = math.nan
     flags: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str = ""
 
 
-def d_study(
-    study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Sequence[str] = (), cut: float | None = None
-) -> DStudy:
+def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Sequence[str] = ()) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
         universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are all fixed
         relative error = the same over effects of the respondent with a random facet
         absolute error = relative error + effects without the respondent that have a random facet
         E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
-        Phi(cut) = (U + D) / (U + D + absolute),   D = (mean - cut)^2 - var(mean)
 
-    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5; Phi(cut): Brennan and Kane (1977), Journal of
-    Educational Measurement, 14, 277-289.
+    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5.
 
     - `study`: Components, the object of measurement being the first facet.
     - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
     - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is
       kept.
-    - `cut`: The score that decides.
 
     Raises
     ------
     ValueError
         A facet is unknown, is the object of measurement, is fixed at another size, or has a size below 1.
 
-    Returns
-    -------
-    DStudy
-        `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
+    The status is `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
 
-    Examples
-    --------
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> result = d_study(study, {"item": 10})
@@ -101,11 +89,6 @@ def d_study(
         reason = "neither the respondents nor the errors vary"
         nan = math.nan
         return DStudy(nan, nan, universe, relative, absolute, shape, tuple(fixed), status="degenerate", reason=reason)
-    phi_cut = math.nan
-    if cut is not None:
-        of_mean = (universe + relative) / had[target] + absolute - relative
-        distance = (study.mean - cut) ** 2 - of_mean
-        phi_cut = (universe + distance) / (universe + distance + absolute)
     return DStudy(
         universe / (universe + relative),
         universe / (universe + absolute),
@@ -114,8 +97,6 @@ def d_study(
         absolute,
         shape,
         tuple(fixed),
-        phi_cut,
-        math.nan if cut is None else cut,
         study.flags,
     )
 
@@ -151,13 +132,8 @@ def cheapest_designs(
     - `targets`: Values of the coefficient to reach.
     - `coefficient`: `phi` or `g`.
 
-    Returns
-    -------
-    tuple of Plan
-        One a target; `insufficient` where the grid does not reach it, with the best value that it holds.
+    There is one plan for each target. It is `insufficient` where the grid does not reach it, with the best value that it holds.
 
-    Examples
-    --------
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> plans = cheapest_designs(study, {"item": range(1, 50)}, lambda d: d["item"], targets=(0.8, 0.99))
@@ -188,26 +164,12 @@ def cheapest_designs(
 
 
 def items_for_reliability(study: GStudy, target: float, *, facet: str = "item", coefficient: str = "phi") -> float:
-    """How many levels of a facet a two-facet design (respondent x item) needs for a reliability, not rounded.
+    """How many levels of a facet a respondent x item design needs for a reliability, not rounded (Brennan 2001).
 
         E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
 
-    Raises
-    ------
-    ValueError
-        The study has other facets: use `cheapest_designs`.
-
-    Returns
-    -------
-    float
-        Infinite where the respondents do not differ; NaN where the study has no components (see its `reason`).
-
-    Examples
-    --------
-    >>> from hqm.psychometrics.generalizability import g_study
-    >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
-    >>> round(items_for_reliability(study, 0.9), 3)
-    10.414
+    It is infinite where the respondents do not differ and NaN where the study has no components. A study with other
+    facets is a ValueError: use `cheapest_designs` for it.
     """
     if len(study.facets) != 2 or facet != study.facets[1]:
         raise ValueError(f"a study of two facets, the second {facet}, is needed, got {list(study.facets)}")

@@ -52,12 +52,8 @@ def weighted_reliability(
     - `scores`: (administrations, respondents).
     - `noise`: (respondents,): for `rho_g`, the variance of one run's score over seeds.
 
-    Returns
-    -------
     (replicates,) array; NaN where a replicate does not vary.
 
-    Examples
-    --------
     >>> scores = [[9.0, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> round(float(weighted_reliability([[1] * 6], scores, "icc_a1")[0]), 4)  # Shrout and Fleiss 1979
     0.2898
@@ -125,14 +121,9 @@ def reliability_difference(
       the error is widened by sqrt(n / n_effective).
     - `n_effective`: The number of independent respondents, for that case.
 
-    Returns
-    -------
-    ReliabilityDifference
-        `insufficient` below 3 respondents; without interval and test below 10. `degenerate` where scores do not vary
-        or a reliability is 1 by construction.
+    The status is `insufficient` below 3 respondents; without interval and test below 10. The status is `degenerate`
+    where scores do not vary or a reliability is 1 by construction.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=40)
     >>> good, poor = trait + 0.2 * rng.normal(size=(2, 40)), trait + rng.normal(size=(2, 40))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from hqm.psychometrics.arrays import normal_quantile
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
 
@@ -51,13 +52,8 @@ def signal_detection(
     - `hits, misses`: Items whose truth is yes: answered yes, answered otherwise.
     - `false_alarms, correct_rejections`: Items whose truth is no: answered yes, answered otherwise.
 
-    Returns
-    -------
-    SignalDetection
-        `insufficient` when one of the truths has no items, `not_applicable` for negative or missing counts.
+    The status is `insufficient` when one of the truths has no items, `not_applicable` for negative or missing counts.
 
-    Examples
-    --------
     >>> result = signal_detection(20, 5, 10, 15)
     >>> round(result.d_prime.value, 4), round(result.criterion.value, 4), round(result.balanced_accuracy.value, 4)
     (1.0445, -0.2788, 0.7)
@@ -73,7 +69,7 @@ def signal_detection(
     h, f = (hits + 0.5) / (yes + 1), (false_alarms + 0.5) / (no + 1)
     zh, zf = float(ndtri(h)), float(ndtri(f))
     variance = _variance(h, zh, yes + 1) + _variance(f, zf, no + 1)
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     n = int(yes + no)
 
     def normal(value: float, error: float) -> Coefficient:
@@ -109,14 +105,9 @@ def signal_detection_from_rates(
     - `n_items`: With it the counts are rebuilt and corrected (log-linear), with intervals; without it rates of 0 and
       1 have no d'.
 
-    Returns
-    -------
-    SignalDetection
-        `not_applicable` when the rates contradict each other by more than rounding to three digits allows or all items
-        have one truth; `degenerate` when H or F is 0 or 1 and the number of items is not known.
+    The status is `not_applicable` when the rates contradict each other by more than rounding to three digits allows or
+    all items have one truth; `degenerate` when H or F is 0 or 1 and the number of items is not known.
 
-    Examples
-    --------
     MiniGPT4-LLaMA-2 on POPE (arXiv 2406.17115, Table 2) says yes to 74 % of what is not there:
 
     >>> result = signal_detection_from_rates(0.461, 0.783, 0.333)

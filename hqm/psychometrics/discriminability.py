@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped, shaped_alike
+from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.result import Status
 
@@ -128,24 +129,15 @@ def paired_differences(
     - `clusters`: (items,): a label each, such as the picture.
     - `adjust`: `holm` bounds the chance of any false difference, `bh` the share of false ones.
 
-    Returns
-    -------
-    PairwiseDifferences
-        `insufficient` with fewer than 2 respondents or 2 clusters.
+    The status is `insufficient` with fewer than 2 respondents or 2 clusters.
 
-    Examples
-    --------
     >>> right = [[1, 1, 1, 1, 1, 1, 0, 1], [1, 1, 1, 1, 1, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 0]]
     >>> result = paired_differences(right)
     >>> result.tied_sets, result.rank_intervals
     (((0, 1), (2,)), ((1, 2), (1, 2), (3, 3)))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
-    label = np.arange(x.shape[1]) if clusters is None else np.asarray(clusters)
-    if label.shape != (x.shape[1],):
-        raise ValueError(f"one cluster an item is needed, got {label.shape} for {x.shape[1]} items")
+    x = shaped(scores, "respondents, items")
+    label = labels_of(clusters, x.shape[1])
     known = np.isfinite(x).all(axis=0)
     x, label = x[:, known], label[known]
     m, n = x.shape
@@ -185,20 +177,13 @@ def independent_differences(
 
     - `scores, errors`: (respondents,): scores and their standard errors, such as sqrt(p (1 - p) / n).
 
-    Returns
-    -------
-    PairwiseDifferences
-        `insufficient` with fewer than 2 respondents.
+    The status is `insufficient` with fewer than 2 respondents.
 
-    Examples
-    --------
     >>> result = independent_differences([0.80, 0.70, 0.69], [0.02, 0.02, 0.02])
     >>> result.separable_pairs(), result.separable_neighbours()
     ((2, 3), (1, 2))
     """
-    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if s.shape != e.shape or s.ndim != 1:
-        raise ValueError(f"two vectors of one length are needed, got shapes {s.shape} and {e.shape}")
+    s, e = shaped_alike(scores, errors, "respondents")
     if len(s) < 2:
         reason = f"a comparison needs 2 respondents, there are {len(s)}"
         return PairwiseDifferences((), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason)
@@ -236,27 +221,16 @@ def _tested(
 
 
 def minimum_detectable_difference(se: float, *, power: float = 0.8, level: float = 0.95) -> float:
-    """The smallest true difference of a pair that a comparison with this standard error finds with this power.
+    """The smallest true difference of a pair that a comparison finds: (z_{1 - alpha/2} + z_power) SE.
 
-        (z_{1 - alpha/2} + z_power) SE,   2.8016 SE at 80% power and the 5% level
+    - `se`: The standard error of the difference between two respondents' scores on the same items.
 
-    - `se`: The standard error of the difference of two respondents' scores, on the same items.
-    - `power, level`: The chance of finding a true difference of that size, and the confidence level of the
-      comparison.
-
-    Returns
-    -------
-    float
-        In the units of the score. It says nothing of pairs whose difference has another standard error.
-
-    Examples
-    --------
     >>> round(minimum_detectable_difference(0.01), 4)
     0.028
     """
     from scipy.special import ndtri
 
-    return (float(ndtri(0.5 + level / 2)) + float(ndtri(power))) * se
+    return (normal_quantile(level) + float(ndtri(power))) * se
 
 
 def items_for_gap(
@@ -268,33 +242,17 @@ def items_for_gap(
     power: float = 0.8,
     level: float = 0.95,
 ) -> float:
-    """How many independent items a paired comparison needs to find a gap between two respondents.
+    """How many independent items a paired comparison needs to find a gap between two respondents, not rounded.
 
         n = (z_{1 - alpha/2} + z_power)^2 (omega2 + s2_A / K_A + s2_B / K_B) / gap^2
 
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640.
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. It is infinite for a gap of 0.
 
-    - `gap`: The true difference to be found.
-    - `between`: omega2: variance over items of the difference of the two expected item scores.
-    - `within`: s2_A, s2_B: mean variance over runs of an item score of each respondent (0: asked once without chance,
-      or put into `between`).
-    - `runs`: K_A, K_B: how often each is asked.
-
-    Returns
-    -------
-    float
-        Not rounded; infinite for a gap of 0.
-
-    Examples
-    --------
-    Miller's example: a gap of 3 points, omega2 = 1/9, without chance, then with one run each of variance 1/6, then ten:
+    - `between`: omega2, the variance over items of the difference of the two expected item scores.
+    - `within, runs`: Each respondent's mean variance of an item score over runs, and how often each is asked.
 
     >>> math.ceil(items_for_gap(0.03, 1 / 9))
     969
-    >>> math.ceil(items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6)))
-    3876
-    >>> math.ceil(items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6), runs=(10, 10)))
-    1260
     """
     if gap == 0:
         return math.inf

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Coefficient
 
@@ -42,15 +43,10 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
     - `scores`: (respondents,): missing scores are left out with their labels.
     - `families`: (respondents,): a label each.
 
-    Returns
-    -------
-    FamilyDependence
-        `insufficient` with fewer than 3 respondents or 2 families, `not_applicable` where every respondent is its own
-        family (n_eff is then M), `degenerate` for equal scores. Flag `FAMILY_DEPENDENCE` above .2. The interval is that
-        of Searle for unequal families, with n0 in place of a common size.
+    The status is `insufficient` with fewer than 3 respondents or 2 families, `not_applicable` where every respondent is
+    its own family (n_eff is then M), `degenerate` for equal scores. Flag `FAMILY_DEPENDENCE` above .2. The interval is
+    that of Searle for unequal families, with n0 in place of a common size.
 
-    Examples
-    --------
     >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
     >>> round(result.icc.value, 3), round(result.n_eff, 2)
     (0.999, 3.0)
@@ -123,13 +119,9 @@ def leave_one_out(
       flagged.
     - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
 
-    Returns
-    -------
-    Influence
-        `insufficient` below 4 respondents, `degenerate` when the statistic is undefined or so without any respondent.
+    The status is `insufficient` below 4 respondents, `degenerate` when the statistic is undefined or so without any
+    respondent.
 
-    Examples
-    --------
     >>> x, y = np.array([1.0, 2, 3, 4, 20]), np.array([2.0, 1, 2, 1, 20])
     >>> result = leave_one_out(lambda i: float(np.corrcoef(x[i], y[i])[0, 1]), 5, scores=x)
     >>> result.strongest, result.flags
@@ -208,20 +200,14 @@ def range_restriction(
     - `reliability`: Indices of respondents -> reliability; computed for all and for the top.
     - `top`: How many count as the top; half (rounded up) unless given.
 
-    Returns
-    -------
-    RangeRestriction
-        `insufficient` where the top has fewer than 3 respondents, `degenerate` where all, or the top, have one score.
+    The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all, or the top, have
+    one score.
 
-    Examples
-    --------
     >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
     >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
     (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    x = shaped(scores, "respondents")
     index = np.flatnonzero(np.isfinite(x))
     n = len(index)
     n_top = (n + 1) // 2 if top is None else min(top, n)

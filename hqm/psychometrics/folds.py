@@ -34,8 +34,6 @@ class Labelled:
 def numbers(values: Sequence[Hashable]) -> tuple[Numbers, tuple[Hashable, ...]]:
     """Values as numbers in the order of first appearance.
 
-    Examples
-    --------
     >>> numbers(["b", "a", "b"])
     (array([0, 1, 0]), ('b', 'a'))
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import is_constant, pearson
 from hqm.psychometrics.result import Bounds, Coefficient, Status
@@ -39,40 +39,18 @@ class ShiftHeterogeneity:
 def shift_heterogeneity(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
 ) -> ShiftHeterogeneity:
-    """Whether a change of form shifts all respondents by the same amount: form by respondent interaction.
+    """Whether a change of form shifts all respondents alike: the form by respondent interaction (Cochran's Q).
 
-    A form that is harder by 3 points for everybody is harmless: the order stays. A form that is harder by 10 points for
-    some and easier for others measures something else. The shifts are compared with their own sampling error over items.
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~ chi2(M - 1)
+        I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
-        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2
-        Q = sum w (D - D_w)^2 ~ chi2(M - 1),   I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
+    A form that is harder for everybody is harmless; one that is harder for some and easier for others measures another
+    thing. Higgins and Thompson (2002). Statistics in Medicine, 21, 1539-1558.
 
-    Cochran, W. G. (1954). The combination of estimates from different experiments. Biometrics, 10, 101-129. Higgins,
-    J. P. T. and Thompson, S. G. (2002). Statistics in Medicine, 21, 1539-1558.
-
-    - `first, second`: (respondents, items): scores of the same items on both forms; NaN where an answer was not
-      scored.
-    - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
-
-    Returns
-    -------
-    ShiftHeterogeneity
-        `insufficient` for fewer than 3 respondents with 2 clusters, `not_informative` for identical forms. A respondent
-        without any variation of the differences is left out of the weighted part.
-
-    Examples
-    --------
-    Two respondents lose a third of the items on the second form, the third one gains as much:
-
-    >>> a = [[1, 1, 1, 1, 1, 0]] * 2 + [[0, 0, 1, 1, 1, 0]]
-    >>> b = [[1, 1, 1, 0, 0, 0]] * 2 + [[1, 1, 1, 1, 1, 0]]
-    >>> result = shift_heterogeneity(a, b)
-    >>> round(result.test.statistic, 4), round(result.i2, 4)
-    (6.6667, 0.7)
+    - `first, second, clusters`: (respondents, items) on both forms, and (items,) labels of what items share.
+    The status is `insufficient` below 3 respondents with 2 clusters and `not_informative` for identical forms.
     """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(first, second, "respondents, items")
     labels = labels_of(clusters, a.shape[1])
     scored = np.isfinite(a) & np.isfinite(b)
     if not scored.any():
@@ -90,20 +68,13 @@ def shift_heterogeneity_of_scores(
     - `shifts, variances`: (respondents,): score on the first form minus score on the second, and the variance of that
       difference.
 
-    Returns
-    -------
-    ShiftHeterogeneity
-        As `shift_heterogeneity`.
+    As `shift_heterogeneity`.
 
-    Examples
-    --------
     >>> result = shift_heterogeneity_of_scores([0.1, 0.1, 0.4], [0.01, 0.01, 0.01])
     >>> round(result.test.statistic, 6), round(result.deviation, 6)
     (6.0, 0.141421)
     """
-    d, s2 = np.asarray(shifts, dtype=np.float64), np.asarray(variances, dtype=np.float64)
-    if d.shape != s2.shape or d.ndim != 1:
-        raise ValueError(f"shifts and variances must be two vectors of one length, got {d.shape} and {s2.shape}")
+    d, s2 = shaped_alike(shifts, variances, "respondents")
     there = np.isfinite(d) & np.isfinite(s2)
     if there.sum() < 3:
         reason = f"heterogeneity needs 3 respondents with 2 clusters of items, there are {int(there.sum())}"
@@ -116,13 +87,12 @@ def shift_heterogeneity_of_scores(
     if m < 3:
         reason = f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
         return _no_heterogeneity("insufficient", reason, len(d), d, s2)
-    from scipy.special import ndtri
 
     weight = 1 / s2[used]
     centre = float(np.dot(weight, d[used]) / weight.sum())
     q = float(np.dot(weight, (d[used] - centre) ** 2))
     se = math.sqrt(1 / float(weight.sum()))
-    half = float(ndtri(0.5 + level / 2)) * se
+    half = normal_quantile(level) * se
     spread = float(d[there].var(ddof=1)) - float(s2[there].mean())
     return ShiftHeterogeneity(
         chi_square_test(q, m - 1, NAME, m),
@@ -158,14 +128,11 @@ class FormReliability:
     - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged
       `ABOVE_ONE`.
     - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
-    - `reliability_first, reliability_second`: Seed reliability of each form.
     """
 
     observed: Coefficient
     true: Coefficient
     attenuation: float = math.nan
-    reliability_first: float = math.nan
-    reliability_second: float = math.nan
 
 
 def form_reliability(
@@ -185,8 +152,8 @@ def form_reliability(
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology, 15,
-    72-101 (correction for attenuation).
+    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology,
+    15, 72-101 (correction for attenuation).
 
     - `first, second`: (respondents,): scores on each form; pairs with a missing number are left out.
     - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each form
@@ -195,14 +162,9 @@ def form_reliability(
     - `n_bootstrap`: How often respondents are drawn anew, with both their scores. The percentile interval is cut at
       1, as the value is; it needs 5 respondents and its coverage has not been simulated.
 
-    Returns
-    -------
-    FormReliability
-        `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance is all
-        noise.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance
+    is all noise.
 
-    Examples
-    --------
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
     >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
     >>> round(result.observed.value, 4), round(result.true.value, 4), round(result.attenuation, 4)
@@ -221,7 +183,7 @@ def form_reliability(
     if not np.isfinite(value[0]):
         reason = "the scores of a form vary by no more than the seeds' noise"
         none = Coefficient.absent("degenerate", reason, n)
-        return FormReliability(observed, none, math.nan, float(rel_a[0]), float(rel_b[0]))
+        return FormReliability(observed, none)
     raw, low, high, method = float(value[0]), math.nan, math.nan, ""
     if n >= 5:
         drawn = _disattenuated(data[rng.integers(0, n, size=(n_bootstrap, n))])[0]
@@ -234,7 +196,7 @@ def form_reliability(
         true = Coefficient(math.copysign(1.0, raw), low, high, n, level, method, raw=raw, flags=("ABOVE_ONE",))
     else:
         true = Coefficient(raw, low, high, n, level, method)
-    return FormReliability(observed, true, attenuation, float(rel_a[0]), float(rel_b[0]))
+    return FormReliability(observed, true, attenuation)
 
 
 def _disattenuated(data: Array) -> tuple[Array, tuple[Array, Array]]:

@@ -82,14 +82,9 @@ def g_study(scores: npt.ArrayLike, facets: Sequence[str], *, drop: str | None = 
     - `facets`: The name of each axis, the object of measurement first.
     - `drop`: The facet whose levels are left out where they lack a score; without it every cell must be filled.
 
-    Returns
-    -------
-    GStudy
-        `not_applicable` when cells are empty (unbalanced: this analysis would be wrong) or a facet has one level
-        (leave it out), `insufficient` when fewer than 2 levels are left, `degenerate` when all scores are equal.
+    The status is `not_applicable` when cells are empty (unbalanced: this analysis would be wrong) or a facet has one
+    level (leave it out), `insufficient` when fewer than 2 levels are left, `degenerate` when all scores are equal.
 
-    Examples
-    --------
     >>> result = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> [round(c.value, 4) for c in result.components]
     [1.9444, 1.7778, 0.4722]

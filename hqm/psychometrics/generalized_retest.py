@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, normal_quantile, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.length import spearman_brown
@@ -33,8 +33,6 @@ class GeneralizedRetest:
     - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
       scores of 0 and 1.
     - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
-    - `drift_variance`: Mean run-to-run variance of the scores beyond the items' noise; negative when there is less
-      than expected.
     - `n_items`: (respondents,): items answered in every run.
     - `n_clusters`: Number of clusters of items.
     """
@@ -46,15 +44,13 @@ class GeneralizedRetest:
     true_variance: float
     noise_floor: Coefficient
     drift: SignificanceTest
-    drift_variance: float
     n_items: tuple[int, ...]
     n_clusters: int
 
     @property
     def noise_mean(self) -> float:
         """Mean noise variance of one run's score."""
-        known = self.noise[np.isfinite(self.noise)]
-        return float(known.mean()) if len(known) else math.nan
+        return mean_of_known(self.noise)
 
     @property
     def sem(self) -> Array:
@@ -110,9 +106,9 @@ def rho_g(
     """Test-retest reliability of a mean of item scores, from the items that changed between runs.
 
     A correlation of two columns of scores estimates the noise from a handful of respondents; the items that came out
-    differently show it directly, thousands of times. The estimate therefore varies 11 to 17 times less than Pearson's r
-    on the same answers. It holds when items err independently between runs: `drift` tests that (an update of a served
-    model between the runs moves all items together), and where it rejects ICC(A,1) must lead.
+    differently show it directly, thousands of times. The estimate varies 11 to 17 times less than Pearson's r on the
+    same answers. It holds when items err independently between runs: `drift` tests that, and where it rejects (an
+    update of a served model moves all items together) ICC(A,1) must lead.
 
         v_m   = (1 / n^2) sum_c s2_k(sum of the respondent's item scores in cluster c, run k)
         rho_G = 1 - mean_m v_m / s2_S,   s2_S = mean over runs of the variance between respondents
@@ -120,39 +116,23 @@ def rho_g(
 
     Two intervals: `rho.fixed` asks whether *this leaderboard* would repeat (each cluster of items left out once, on
     log(1 - rho)); `rho.low` to `rho.high` whether *other respondents* would give the same coefficient (chi-square with
-    M - 1 degrees of freedom). They differ in width by a factor of 3 to 20. Never resample items for an interval of a
-    correlation instead: that adds the noise a second time and covers 53 to 70 % where it promises 95 %.
+    M - 1 degrees of freedom). Their coverage is in docs/psychometrics_coverage.md. Cronbach, L. J., Gleser, G. C.,
+    Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements. Wiley.
 
-    Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements.
-    Wiley. Coverage of both intervals is in docs/psychometrics_coverage.md.
-
-    - `values`: (runs, respondents, items): item scores; NaN where an answer was not scored. An item counts for a
-      respondent when it is scored in every run.
+    - `values`: (runs, respondents, items); an item counts for a respondent when it is scored in every run.
     - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
-    - `n_effective`: The number of independent respondents, where some are relatives; the population interval uses it.
+    - `n_effective`: The number of independent respondents, for the population interval.
 
-    Returns
-    -------
-    GeneralizedRetest
-        `insufficient` for fewer than 2 runs, 3 respondents with 2 clusters each; `degenerate` when all respondents have
-        the same score; `not_informative` with the value 1 when every run gave the same item scores. A negative
-        estimate of the true variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`. No population interval
-        below 4 respondents.
-
-    Examples
-    --------
-    Four respondents, two runs of six items; by hand 3 changed answers give vbar = (3 / 2) / 36 / 4 = .0104167, the
-    scores (5, 3, 3, 1) / 6 and (6, 4, 2, 1) / 6 have the mean variance .1053241:
+    The status is `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate` for equal scores, and
+    `not_informative` with the value 1 when every run gave the same item scores. A negative estimate of the true
+    variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`. There is no population interval below 4 respondents.
 
     >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
-    >>> result = rho_g([first, second])
-    >>> round(result.noise_mean, 7), round(result.score_variance, 7), round(result.rho.value, 4)
-    (0.0104167, 0.1053241, 0.9011)
+    >>> round(rho_g([first, second]).rho.value, 4)
+    0.9011
     """
-    x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 3:
-        raise ValueError(f"values must have shape (runs, respondents, items), got {x.shape}")
+    x = shaped(values, "runs, respondents, items", "values")
     runs, respondents, items = x.shape
     labels = labels_of(clusters, items)
     scored = np.asarray(np.isfinite(x).all(axis=0))
@@ -210,22 +190,15 @@ def rho_g_of_scores(
     - `without`: (runs, respondents, clusters): the metric with each cluster left out.
     - `n_effective, level`: As in `rho_g`.
 
-    Returns
-    -------
-    GeneralizedRetest
-        As `rho_g`; without a noise floor (`not_applicable`). `n_items` counts clusters here.
+    As `rho_g`; without a noise floor (`not_applicable`). `n_items` counts clusters here.
 
-    Examples
-    --------
     Three respondents whose noise is known, two runs:
 
     >>> result = rho_g_of_scores([[0.2, 0.5, 0.8], [0.2, 0.5, 0.8]], noise=[0.01, 0.01, 0.01])
     >>> round(result.rho.value, 4)
     0.8889
     """
-    s = np.asarray(scores, dtype=np.float64)
-    if s.ndim != 2:
-        raise ValueError(f"scores must have shape (runs, respondents), got {s.shape}")
+    s = shaped(scores, "runs, respondents")
     runs, respondents = s.shape
     if noise is None and without is None:
         raise ValueError("the noise of the scores or the scores without each cluster are needed")
@@ -270,7 +243,7 @@ def _absent(status: Status, reason: str, runs: int, respondents: int, n: Numbers
     none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
     return GeneralizedRetest(
         none, nan, np.full((runs, respondents), np.nan), math.nan, math.nan, none,
-        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), math.nan, tuple(n.tolist()), 0,
+        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), tuple(n.tolist()), 0,
     )  # fmt: skip
 
 
@@ -293,7 +266,6 @@ def _assemble(
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
     true = spread - vbar
     drift = drift_test(scores, contributions)
-    excess = float(scores.var(axis=0, ddof=1).mean()) - vbar if runs > 1 else math.nan
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):
@@ -307,7 +279,7 @@ def _assemble(
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
     return GeneralizedRetest(
-        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift, excess,
+        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift,
         tuple(n.tolist()), clusters,
     )  # fmt: skip
 
@@ -331,7 +303,6 @@ def _with_intervals(
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    from scipy.special import ndtri
     from scipy.stats import chi2
 
     raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
@@ -346,7 +317,7 @@ def _with_intervals(
         clusters = len(left)
         if np.isfinite(left).all() and clusters > 2:
             error = math.sqrt((clusters - 1) / clusters * float(((left - left.mean()) ** 2).sum()))
-            half = float(ndtri(0.5 + level / 2)) * error
+            half = normal_quantile(level) * error
             ends = (max(0.0, 1 - ratio * math.exp(half)), max(0.0, 1 - ratio * math.exp(-half)))
             fixed = Bounds(*ends, "cluster jackknife on log(1 - rho)", level)
     if raw < 0:

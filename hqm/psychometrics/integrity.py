@@ -69,28 +69,15 @@ def _decimal(value: Number) -> Decimal:
 def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
     """Whether a mean of n whole numbers can round to what is printed (granularity of reported means).
 
-    With n items a rate moves in steps of 1/n. If n is small against the printed decimals, most printable numbers are
-    impossible, and a typing error, a wrong n or dropped answers show.
+    A rate over n items moves in steps of 1/n. If n is small against the printed decimals, most numbers are impossible,
+    and a typing error, a wrong n or dropped answers show (Brown and Heathers 2017).
 
         possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
 
-    Brown, N. J. L. and Heathers, J. A. J. (2017). The GRIM test. Social Psychological and Personality Science, 8, 363-369.
+    - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
+    - `decimals`: Digits after the point, by default those of `mean`.
 
-    - `mean`: As printed; a string keeps trailing zeros, which count as decimals.
-    - `n`: How many whole numbers the mean is of: items, for a rate of binary scores.
-    - `decimals`: Digits printed after the point; by default those of `mean`.
-    - `scale`: 100 for a rate in per cent.
-
-    Returns
-    -------
-    Grim
-        `not_informative` when n is so large that every printable number is possible. Both ways of rounding a half are
-        allowed.
-
-    Examples
-    --------
-    Their example: a mean of 5.19 of 28 whole numbers is impossible (145 / 28 = 5.18, 146 / 28 = 5.21).
-
+    The status is `not_informative` when n is so large that every printed number is possible.
     >>> grim("5.19", 28).possible, grim("5.18", 28).possible, grim("0.748", 500).possible
     (False, True, True)
     """
@@ -128,8 +115,9 @@ def check_table(
 ) -> TableCheck:
     """Check a published table of rates against itself.
 
-    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean of its parts weighted by
-    their items as far as rounding allows, no two rows or columns may be equal, and nothing may leave the scale.
+    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean of its parts
+    weighted by their items as far as rounding allows, no two rows or columns may be equal, and nothing may leave the
+    scale.
 
     - `rows, columns`: Names.
     - `values`: (rows, columns): as printed; strings keep trailing zeros.
@@ -139,14 +127,9 @@ def check_table(
     - `scale`: 100 for per cent.
     - `bounds`: Least and greatest possible value; by default 0 and `scale`.
 
-    Returns
-    -------
-    TableCheck
-        Without violations when all can be true (which does not show that it is). `not_informative` when no test could
-        have refuted anything.
+    Without violations when all can be true (which does not show that it is). The status is `not_informative` when no
+    test could have refuted anything.
 
-    Examples
-    --------
     >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
     >>> [(v.kind, v.column) for v in result.violations]
     [('GRIM', 'b')]

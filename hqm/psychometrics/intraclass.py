@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -24,7 +25,6 @@ class ICC:
     c1: Coefficient
     n: int
     k: int
-    ms_rows: float = math.nan
     ms_columns: float = math.nan
     ms_error: float = math.nan
     sem_agreement: float = math.nan
@@ -50,14 +50,9 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
 
-    Returns
-    -------
-    ICC
-        `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies between
-        respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies
+    between respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
 
-    Examples
-    --------
     Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 2):
 
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -65,9 +60,7 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
     >>> round(result.a1.value, 2), round(result.c1.value, 2)
     (0.29, 0.71)
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, administrations), got {x.shape}")
+    x = shaped(scores, "respondents, administrations")
     x = x[np.isfinite(x).all(axis=1)]
     n, k = x.shape
     if n < 3 or k < 2:
@@ -90,7 +83,6 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
         _consistency(msr, mse, n, k, level),
         n,
         k,
-        msr,
         msc,
         mse,
         math.sqrt(mse + max(0.0, (msc - mse) / n)),

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.marginal import fit
 from hqm.psychometrics.result import Status
 
@@ -51,13 +51,14 @@ def item_response(
 ) -> ItemResponseModel:
     """Fit an item response model if there are respondents enough for it.
 
-    A model with one slope an item needs hundreds of respondents: with 20 the estimated slopes correlate .5 with the true
-    ones, with 100 .8, with 400 .9. So nothing is fitted below 30, one slope for all (Rasch) or slopes held by priors from 30
-    on, and free slopes from 200 on.
+    A model with one slope an item needs hundreds of respondents: with 20 the estimated slopes correlate .5 with the
+    true ones, with 100 .8, with 400 .9. So nothing is fitted below 30, one slope for all (Rasch) or slopes held by
+    priors from 30 on, and free slopes from 200 on.
 
         P(x = 1 | theta) = 1 / (1 + exp(-(a theta + d)))
 
-    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this sample.
+    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this
+    sample.
 
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
     - `model`: `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log a ~ N(0, 0.5), d ~
@@ -65,14 +66,9 @@ def item_response(
     - `n_eff`: The number of independent respondents, where some are relatives; the gates use it.
     - `gate`: False fits the model however few respondents there are and sets the flag `NOT_IDENTIFIED`.
 
-    Returns
-    -------
-    ItemResponseModel
-        `insufficient` below the gate; `degenerate` when fewer than 3 items vary; `not_applicable` when a score is not 0
-        or 1.
+    The status is `insufficient` below the gate; `degenerate` when fewer than 3 items vary; `not_applicable` when a
+    score is not 0 or 1.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> theta, b = rng.normal(size=(300, 1)), np.linspace(-1.5, 1.5, 8)
     >>> result = item_response((rng.random((300, 8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
@@ -81,9 +77,7 @@ def item_response(
     >>> item_response(np.zeros((20, 8))).reason
     'rasch needs 30 independent respondents, there are 20'
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
+    x = shaped(scores, "respondents, items")
     x = x[np.isfinite(x).any(axis=1)]
     n = len(x)
     size = float(n) if n_eff is None else min(float(n), n_eff)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile, shaped
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Status
 
@@ -63,13 +63,6 @@ class ItemAnalysis:
         return tuple(i for i, item in enumerate(self.items) if item.band == band)
 
 
-def _matrix(scores: npt.ArrayLike) -> Array:
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"scores must have shape (respondents, items), got {x.shape}")
-    return x
-
-
 def _rest(x: Array) -> Array:
     """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
     seen = np.isfinite(x)
@@ -112,8 +105,8 @@ def item_analysis(
     """Classical item analysis, with a verdict only where there is evidence for it.
 
     The item-rest correlation asks whether the respondents that do well elsewhere do well here. With few respondents it
-    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and a band
-    is named only when the correlation differs from 0 after correction for the number of items.
+    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and
+    a band is named only when the correlation differs from 0 after correction for the number of items.
 
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
 
@@ -124,34 +117,28 @@ def item_analysis(
     - `alpha`: False discovery rate of the bands.
     - `n_eff`: The number of independent respondents, where some are relatives.
 
-    Returns
-    -------
-    ItemAnalysis
-        `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has none, is
-        `degenerate` and says what everyone scored.
+    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has
+    none, is `degenerate` and says what everyone scored.
 
-    Examples
-    --------
     >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
     >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
     ([1.0, 0.5, 0.25, 0.5], (0,))
     >>> result.items[0].reason
     'all 4 respondents score 1'
     """
-    x = _matrix(scores)
+    x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     if respondents < 3 or count < 2:
         reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
         return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
-    from scipy.special import ndtri
 
     r, n = _correlations(x, _rest(x))
     shrunk = n * size / respondents
     p = _two_sided(r, shrunk)
     q = benjamini_hochberg(p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(shrunk > 3, float(ndtri(0.5 + level / 2)) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
+        half = np.where(shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
     items = []
     for i in range(count):
@@ -192,15 +179,13 @@ class LabelError:
     - `item_rest`: The negative correlation.
     - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the failing one is the
       better elsewhere; .5 for an item that has nothing to do with the rest.
-    - `q, permutation_p`: One-sided p after Benjamini and Hochberg over all items; one-sided p over random assignments
-      of the item's scores to the respondents.
+    - `q`: One-sided p after Benjamini and Hochberg over all items.
     """
 
     item: int
     item_rest: float
     reversals: float
     q: float
-    permutation_p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +193,6 @@ class LabelErrors:
     """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
 
     candidates: tuple[LabelError, ...]
-    tested: int
     alpha: float
     permutations: int
     status: Status = "ok"
@@ -238,13 +222,8 @@ def label_error_candidates(
     - `n_eff`: The number of independent respondents, where some are relatives; Student's test uses it, the
       permutation does not.
 
-    Returns
-    -------
-    LabelErrors
-        `insufficient` for fewer than 5 respondents or 3 items.
+    The status is `insufficient` for fewer than 5 respondents or 3 items.
 
-    Examples
-    --------
     Thirty respondents of rising ability; the key of item 3 is wrong:
 
     >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)
@@ -253,11 +232,11 @@ def label_error_candidates(
     >>> [candidate.item for candidate in result.candidates]
     [3]
     """
-    x = _matrix(scores)
+    x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 3:
         reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
-        return LabelErrors((), 0, alpha, permutations, "insufficient", reason)
+        return LabelErrors((), alpha, permutations, "insufficient", reason)
     rest = _rest(x)
     r, n = _correlations(x, rest)
     both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
@@ -270,9 +249,9 @@ def label_error_candidates(
         reached = float((own * (others - others.mean())).sum())
         chance = (1 + int((shuffled <= reached + 1e-12).sum())) / (permutations + 1)
         if chance < alpha:
-            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i]), chance))
+            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
     candidates.sort(key=lambda error: error.item_rest)
-    return LabelErrors(tuple(candidates), int(np.isfinite(r).sum()), alpha, permutations)
+    return LabelErrors(tuple(candidates), alpha, permutations)
 
 
 def _reversals(own: Array, others: Array) -> float:

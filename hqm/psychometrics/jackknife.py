@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile
 from hqm.psychometrics.result import Coefficient
 
 
@@ -30,22 +30,17 @@ def jackknife_interval(
     The interval of a share is Wilson's with the number of independent items that the standard error amounts to,
     n = theta (1 - theta) / SE^2 (the number of clusters at a share of 0 or 1), so that it stays between 0 and 1.
 
-    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. Annals of Statistics, 9, 586-596.
-    Wilson, E. B. (1927). Probable inference. Journal of the American Statistical Association, 22, 209-212; with an
-    effective sample size as in Dean, N. and Pagano, M. (2015). Journal of Survey Statistics and Methodology, 3, 484-503.
+    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. Annals of Statistics, 9, 586-596. Wilson, E. B.
+    (1927). Probable inference. Journal of the American Statistical Association, 22, 209-212; with an effective sample
+    size as in Dean, N. and Pagano, M. (2015). Journal of Survey Statistics and Methodology, 3, 484-503.
 
     - `tallies`: Name -> (items,): what the metric sums.
     - `clusters`: (items,): the number of each item's cluster, 0 to C - 1.
     - `metric`: Sums -> value; applied to arrays of leave-one-out sums at once.
     - `share`: Whether the metric is a share between 0 and 1.
 
-    Returns
-    -------
-    Coefficient
-        `degenerate` when the metric is undefined; no interval below 2 clusters.
+    The status is `degenerate` when the metric is undefined; no interval below 2 clusters.
 
-    Examples
-    --------
     >>> right = np.array([1.0, 1, 0, 1, 0, 1, 1, 0])
     >>> result = jackknife_interval({"right": right, "n": np.ones(8)}, np.arange(8), lambda t: t["right"] / t["n"])
     >>> round(result.value, 4), round(result.low, 4), round(result.high, 4)
@@ -63,10 +58,9 @@ def jackknife_interval(
     left = left[np.isfinite(left)]
     if len(left) < 2:
         return Coefficient(value, n=count)
-    from scipy.special import ndtri
 
     spread = math.sqrt((len(left) - 1) / len(left) * float(((left - left.mean()) ** 2).sum()))
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     if share:
         return Coefficient(value, *_wilson(value, spread, count, z), count, level, "cluster jackknife, Wilson")
     half = z * spread

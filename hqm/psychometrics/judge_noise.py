@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, normal_quantile
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
@@ -50,14 +50,9 @@ def judge_share(
     - `rerun`: (runs, respondents, items): scores of independent runs, each judged once.
     - `clusters`: (items,): labels of what items share (the image).
 
-    Returns
-    -------
-    JudgeNoise
-        `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative` when no run differs. A judge
-        who never changes a verdict gives 0 without an interval. The share speaks of these respondents only.
+    The status is `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative` when no run differs.
+    A judge who never changes a verdict gives 0 without an interval. The share speaks of these respondents only.
 
-    Examples
-    --------
     One respondent, eight items; the judge changes one verdict, a new run changes two:
 
     >>> same = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]]
@@ -99,7 +94,6 @@ def judge_share(
 
 
 def _jackknife(value: float, parts: list[Array], sizes: Array, n: Array, level: float) -> Bounds | None:
-    from scipy.special import ndtri
 
     left = n[:, None] - sizes
     if value == 0.0 or (left <= 0).any():
@@ -110,7 +104,7 @@ def _jackknife(value: float, parts: list[Array], sizes: Array, n: Array, level: 
     log = np.log(judge / total)
     c = len(log)
     error = math.sqrt((c - 1) / c * float(((log - log.mean()) ** 2).sum()))
-    half = float(ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     return Bounds(value * math.exp(-half), value * math.exp(half), "paired cluster jackknife on the log ratio", level)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags, Numbers
-from hqm.psychometrics.criterion import score_pair
+from hqm.psychometrics.arrays import Array, Flags, Numbers, normal_quantile, shaped_alike
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -58,14 +57,9 @@ def table_agreement(both: int, automatic_only: int, human_only: int, neither: in
     - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by the judge alone,
       by the person alone, by neither.
 
-    Returns
-    -------
-    JudgeAgreement
-        `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout (kappa has no
-        value; Po and the counts are still there).
+    The status is `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout
+    (kappa has no value; Po and the counts are still there).
 
-    Examples
-    --------
     >>> result = table_agreement(90, 5, 5, 0)
     >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
     (0.9, -0.0526, 0.8895, 0.947, 0.0)
@@ -130,15 +124,10 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
 
     - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is left out).
 
-    Returns
-    -------
-    JudgeErrors
-        `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a test
-        rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
-        rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
+    The status is `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a
+    test rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits, so that the chi-square is
+    rough. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
 
-    Examples
-    --------
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
     >>> judge[0, :60] = 1 - judge[0, :60]
@@ -146,7 +135,7 @@ def judge_errors(automatic: npt.ArrayLike, human: npt.ArrayLike, *, level: float
     >>> result.homogeneous, round(result.range_sensitivity, 2), result.flags
     (False, 0.6, ('JUDGE_DIF',))
     """
-    a, h = score_pair(automatic, human)
+    a, h = shaped_alike(automatic, human, "respondents, items")
     both = np.isfinite(a) & np.isfinite(h)
     none = Coefficient.absent
     if not both.any():
@@ -210,13 +199,12 @@ def _two_way(hit: Flags, base: Flags, level: float) -> Coefficient:
         k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0 for axis, k in ((1, m), (0, n))
     ]
     variance = max(parts[0] + parts[1] - float((residual**2).sum()), *parts) / total**2
-    from scipy.special import ndtri
 
-    half = float(ndtri(0.5 + level / 2)) * math.sqrt(variance)
+    half = normal_quantile(level) * math.sqrt(variance)
     low, high = max(0.0, value - half), min(1.0, value + half)
     if variance == 0:
         # a share of 0 or 1: the error bar of a normal interval would be 0
-        z2 = float(ndtri(0.5 + level / 2)) ** 2
+        z2 = normal_quantile(level) ** 2
         edge = z2 / (total + z2)
         low, high = (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
     return Coefficient(value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.result import Bounds
 
 
@@ -17,13 +17,8 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
 
     - `first, other`: (respondents, sets): the scores, one column for each cluster of items left out.
 
-    Returns
-    -------
-    Mapping
-        `pearson`, `icc_a1`, `icc_c1`, `ccc` and `mean_shift` -> (sets,); NaN where undefined.
+    `pearson`, `icc_a1`, `icc_c1`, `ccc` and `mean_shift` -> (sets,); NaN where undefined.
 
-    Examples
-    --------
     >>> result = agreement_left_out([[9.0], [6], [8], [7], [10], [6]], [[2.0], [1], [4], [1], [5], [2]])
     >>> round(float(result["pearson"][0]), 4), round(float(result["mean_shift"][0]), 4)
     (0.7454, -5.1667)
@@ -57,24 +52,15 @@ def left_out_bounds(
 
         L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C  sum (L_c - mean L)^2,   1 - exp(L +- z SE)
 
-    Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. SIAM. Its coverage here is measured by
-    `tests/perf/coverage_left_out.py`; docs/psychometrics_coverage.md has what it printed.
+    Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. docs/psychometrics_coverage.md has its
+    coverage, which `tests/perf/coverage_left_out.py` measures.
 
-    - `value`: The statistic on all items.
     - `left_out`: (clusters,): the statistic with each cluster left out.
-    - `reliability`: Whether it is a coefficient with the upper bound 1; otherwise the interval is taken on its own
-      scale.
+    - `reliability`: Whether it is a coefficient with the upper bound 1; otherwise its own scale is used.
 
-    Returns
-    -------
-    Bounds or None
-        None below 10 clusters, for a value of 1, or where leaving out a cluster leaves the statistic undefined.
-
-    Examples
-    --------
-    >>> result = left_out_bounds(0.9, [0.9 + 0.001 * (-1) ** c for c in range(20)])
-    >>> round(result.low, 3), round(result.high, 3)
-    (0.891, 0.908)
+    None below 10 clusters, for a value of 1, or where leaving out a cluster leaves the statistic undefined.
+    >>> round(left_out_bounds(0.9, [0.9 + 0.001 * (-1) ** c for c in range(20)]).low, 3)
+    0.891
     """
     x = np.asarray(left_out, dtype=np.float64)
     count = len(x)
@@ -82,9 +68,8 @@ def left_out_bounds(
         return None
     if reliability and (value >= 1 or (x >= 1).any()):
         return None
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     scaled = np.log1p(-x) if reliability else x
     error = math.sqrt((count - 1) / count * float(((scaled - scaled.mean()) ** 2).sum()))
     if not reliability:

@@ -8,16 +8,9 @@ from hqm.psychometrics.result import Bounds, Coefficient
 
 
 def spearman_brown(reliability: float, factor: float) -> float:
-    """The reliability of a test `factor` times as long.
+    """The reliability of a test `factor` times as long (Spearman 1910, Brown 1910): f r / (1 + (f - 1) r).
 
-        r' = f r / (1 + (f - 1) r)
-
-    Spearman, C. (1910) and Brown, W. (1910), both British Journal of Psychology, 3. Added items must be as good as the
-    ones there are. Undefined (NaN) where the denominator is not positive.
-
-    Examples
-    --------
-    Two halves that correlate .6 make a whole of .75:
+    Added items must be as good as the ones there are. It is NaN where the denominator is not positive.
 
     >>> round(spearman_brown(0.6, 2), 12)
     0.75
@@ -30,26 +23,17 @@ def standardized_reliability(reliability: Coefficient | float, n_items: int, n_s
     """A reliability brought to a common number of items, so that benchmarks of different length can be compared.
 
     Long benchmarks repeat better merely because they are long: 4,000 items of the quality of MMHal's 96 would reach the
-    test-retest of the best. Compare item quality at the same length, and choose the length afterwards.
+    test-retest of the best. Compare the items' quality at one length, and choose the length afterwards.
 
         rho_std = f rho / (1 + (f - 1) rho),   f = n_standard / n
 
-    Spearman-Brown takes the respondents' spread as given and all items as equally good; for graded scores and for
-    ratios over a corpus (CHAIR) it is an approximation.
+    The formula of Spearman and Brown takes all items as equally good; for ratios over a corpus (CHAIR) it approximates.
 
-    - `reliability`: A coefficient (its intervals are carried along; the formula is increasing) or a bare number.
-    - `n_items`: The number of items it belongs to.
-    - `n_standard`: The common length.
+    - `reliability`: A bare number, or a coefficient, whose intervals are carried along.
+    - `n_items, n_standard`: The number of items it belongs to, and the common one.
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` for a length below 1, `not_applicable` for a number outside -1 to 1; a coefficient without a
-        number is handed on as it is.
-
-    Examples
-    --------
-    HQH's test-retest of .9962 with 4,000 items, cut to the 96 items of MMHal (which reaches .878):
+    The status is `insufficient` for a length below 1 and `not_applicable` for a number outside -1 to 1. A coefficient
+    without a number is handed on as it is.
 
     >>> round(standardized_reliability(0.9962, 4000, 96).value, 3)
     0.863
@@ -85,14 +69,10 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
     - `n_items`: The number of items it belongs to.
     - `target`: The reliability wanted, between 0 and 1.
 
-    Returns
-    -------
-    Coefficient
-        A number of items, not rounded. `not_applicable` for a target outside 0 to 1; `degenerate` for a reliability of
-        0 or less (no length helps). The upper bound is infinite when the reliability's lower bound is 0 or less.
+    A number of items, not rounded. The status is `not_applicable` for a target outside 0 to 1; `degenerate` for a
+    reliability of 0 or less (no length helps). The upper bound is infinite when the reliability's lower bound is 0 or
+    less.
 
-    Examples
-    --------
     From .80 with 100 items to .90:
 
     >>> round(items_needed(0.8, 100, 0.9).value, 6)

@@ -59,14 +59,9 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
       out.
     - `multiplier`: 1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
 
-    Returns
-    -------
-    BlandAltman
-        `insufficient` for fewer than 5 respondents, `degenerate` when all differences are equal (limits would collapse
-        on the bias, which is still given). The slope alone is `degenerate` when the means do not vary.
+    The status is `insufficient` for fewer than 5 respondents, `degenerate` when all differences are equal (limits would
+    collapse on the bias, which is still given). The slope alone is `degenerate` when the means do not vary.
 
-    Examples
-    --------
     Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2 deviations:
 
     >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]

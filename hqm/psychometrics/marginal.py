@@ -12,6 +12,9 @@ from hqm.psychometrics.arrays import Array
 # standard deviations of the priors of log slope and intercept, where priors are asked for
 PRIOR_LOG_SLOPE = 0.5
 PRIOR_INTERCEPT = 2.0
+# the fit ends when no parameter moves by more than the tolerance
+MAX_ITERATIONS = 500
+TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +49,13 @@ def fit(
     *,
     common_slope: bool = False,
     priors: bool = False,
-    max_iterations: int = 500,
-    tolerance: float = 1e-5,
 ) -> Parameters:
     """Slopes and intercepts that make the observed patterns most probable.
 
     Few items leave each ability uncertain: the posterior is computed on one grid for all respondents. Thousands of
     items pin an ability between two points of any affordable grid: then every respondent has quadrature points of its
-    own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation 1
-    in the sample (parameter expansion), which speeds the convergence up.
+    own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation
+    1 in the sample (parameter expansion), which speeds the convergence up.
 
     Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters. Psychometrika, 46,
     443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika, 85, 755-770.
@@ -66,7 +67,6 @@ def fit(
     - `common_slope`: One slope for all items (Rasch).
     - `priors`: log slope ~ N(0, 0.5), intercept ~ N(0, 2) (standard deviations): for few respondents; slopes stay
       positive.
-    - `max_iterations, tolerance`: When to stop: no parameter moves by more than the tolerance.
     """
     seen = np.isfinite(scores)
     x = np.where(seen, scores, 0.0)
@@ -83,7 +83,7 @@ def fit(
     else:
         points = _own_points(x, weight, a, d, np.zeros(len(x)), steps=20)
     moved, iterations = math.inf, 0
-    while iterations < max_iterations and moved >= tolerance:
+    while iterations < MAX_ITERATIONS and moved >= TOLERANCE:
         iterations += 1
         if not shared:
             points = _own_points(x, weight, a, d, points.theta.mean(axis=1), steps=2)
@@ -101,7 +101,7 @@ def fit(
     post, log_likelihood = _posterior(x, weight, a, d, points, full)
     se_a, se_d, method = _errors(x, weight, counts, a, d, points, post, common_slope, priors)
     total = float((counts * log_likelihood).sum())
-    return Parameters(a, d, se_a, se_d, total, iterations, moved < tolerance, method)
+    return Parameters(a, d, se_a, se_d, total, iterations, moved < TOLERANCE, method)
 
 
 def modes(x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int = 50) -> tuple[Array, Array]:

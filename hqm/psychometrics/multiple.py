@@ -15,8 +15,6 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
 
     - `p`: Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
 
-    Examples
-    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04  , 0.0533, 0.0533, 0.2   ])
     """
@@ -40,8 +38,6 @@ def holm(p: npt.ArrayLike) -> Array:
 
     - `p`: Any shape, taken as one family of tests; NaN stays NaN and counts as no test.
 
-    Examples
-    --------
     >>> holm([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04, 0.09, 0.09, 0.2 ])
     """

@@ -14,30 +14,16 @@ from hqm.psychometrics.result import Coefficient
 def noise_floor(rates: npt.ArrayLike, n_items: int, *, strata: npt.ArrayLike | None = None) -> Coefficient:
     """The test-retest correlation that independent coin flips at each respondent's own rate would give.
 
-    With thousands of items even a benchmark whose every answer is drawn by lot repeats its scores almost perfectly,
-    because the respondents' rates differ by more than the lottery's noise. A test-retest coefficient near this floor
-    shows that the scores repeat, not that the answers do.
+    With thousands of items even answers drawn by lot repeat their scores almost perfectly (docs/theory/2). A
+    coefficient near this floor shows that the scores repeat, not that the answers do. With few items it is a little too
+    high.
 
         r0 = s2 / (s2 + mean(p (1 - p)) / n),   s2 = variance of the rates
 
-    The rates are taken as the respondents' true rates; with few items their own sampling variance makes the floor a
-    little too high.
+    - `rates, n_items`: (respondents,): shares of items answered one way, and the number of items.
+    - `strata`: (respondents, types): the rates by type, of equally many items each; the floor is then higher.
 
-    - `rates`: (respondents,): share of items answered one way (right, or hallucinated), between 0 and 1.
-    - `n_items`: How many binary items each rate is a mean of.
-    - `strata`: (respondents, types): the rates by type, of equally many items each, where the benchmark fixes them.
-      Coins of different rates vary less than coins of their mean rate, and the floor is higher.
-
-    Returns
-    -------
-    Coefficient
-        Without an interval. `insufficient` for fewer than 3 respondents or 2 items, `degenerate` when the rates do not
-        differ.
-
-    Examples
-    --------
-    Ten respondents between .40 and .85 on 4,000 items; by hand 0.0229167 / (0.0229167 + 0.21375 / 4000):
-
+    There is no interval. The status is `insufficient` below 3 respondents or 2 items, `degenerate` for equal rates.
     >>> round(noise_floor([0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85], 4000).value, 4)
     0.9977
     """

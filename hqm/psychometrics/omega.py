@@ -29,14 +29,9 @@ def omega_t(
 
     - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns are left out.
 
-    Returns
-    -------
-    Coefficient
-        `insufficient` below 3 varying items, `not_applicable` with as many items as respondents. Flag `HEYWOOD` where
-        a loading exceeds 1 (negative error variance: the model does not hold).
+    The status is `insufficient` below 3 varying items, `not_applicable` with as many items as respondents. Flag
+    `HEYWOOD` where a loading exceeds 1 (negative error variance: the model does not hold).
 
-    Examples
-    --------
     >>> scores = [[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]
     >>> round(omega_t(scores).value, 4)
     0.8848
@@ -64,8 +59,6 @@ def minres_loadings(correlations: npt.ArrayLike) -> Array:
 
     - `correlations`: (items, items): only what is off the diagonal is used.
 
-    Examples
-    --------
     >>> minres_loadings([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]]).round(3)
     array([0.8, 0.7, 0.6])
     """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 NAME = "uniform choice of position"
@@ -41,21 +42,14 @@ def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) 
     - `counts`: (positions,): how often each position was chosen.
     - `expected`: (positions,): shares expected without a preference (the shares of right options); equal by default.
 
-    Returns
-    -------
-    PositionBias
-        `insufficient` for fewer than 2 positions or fewer than 5 expected choices on one of them, `not_applicable` for
-        negative counts or shares that are not positive.
+    The status is `insufficient` for fewer than 2 positions or fewer than 5 expected choices on one of them,
+    `not_applicable` for negative counts or shares that are not positive.
 
-    Examples
-    --------
     >>> result = position_bias([40, 20, 20, 20])
     >>> result.test.statistic, result.test.df, round(result.cramer_v, 4)
     (12.0, 3, 0.2)
     """
-    n = np.asarray(counts, dtype=np.float64)
-    if n.ndim != 1:
-        raise ValueError(f"counts must have shape (positions,), got {n.shape}")
+    n = shaped(counts, "positions", "counts")
     p = np.full(len(n), 1 / max(1, len(n))) if expected is None else np.asarray(expected, dtype=np.float64)
     if p.shape != n.shape:
         raise ValueError(f"expected must have shape {n.shape}, got {p.shape}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.ranks import PairOrder, pair_order
 from hqm.psychometrics.result import Coefficient, Status
@@ -26,8 +26,6 @@ class ExpectedRetest:
     - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs, and Cohen's kappa
       of them; a kappa is NaN where only one outcome can occur.
     - `pairs`: Flip probabilities of pairs and the expected tau, with the correction for counts.
-    - `item_variance, seed_variance`: Respondent-by-item variance that is no seed noise (beyond respondent and item),
-      and mean seed variance of one answer: what a G study of one run lumps together as residual.
     - `n_items`: (respondents,): items with a probability.
     """
 
@@ -39,8 +37,6 @@ class ExpectedRetest:
     agreement: Array
     kappa: Array
     pairs: PairOrder | None
-    item_variance: float
-    seed_variance: float
     n_items: tuple[int, ...]
 
     def for_runs(self, k: int) -> float:
@@ -52,41 +48,25 @@ class ExpectedRetest:
 def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     """Test-retest reliability from the probability that each item is scored 1, without a single rerun.
 
-    A model that answers yes with probability .7 will answer otherwise in some reruns; how often, and how much the score
-    moves, follows from the probabilities. One forward pass therefore replaces any number of reruns. Valid when items
-    and runs are independent given the probabilities (not: probabilities after a sampled chain of thought, or a served
-    model that differs from run to run).
+    How often a model that answers yes with probability .7 will answer otherwise follows from the probability, so one
+    forward pass replaces any number of reruns. It is valid when items and runs are independent given the probabilities:
+    not after a sampled chain of thought, and not for a served model that differs from run to run.
 
         mu_m = mean_i p_mi,   v_m = sum_i p_mi (1 - p_mi) / n^2,   rho = s2_mu / (s2_mu + vbar)
         r among these respondents: mean 1 - tr(P V) / A, deviation sqrt(2 tr((P V)^2)) / A,
             A = sum d^2, d = mu - mean mu, P = I - 11' / M - d d' / A, V = diag(v)
         per respondent: agreement = mean(p^2 + (1 - p)^2),  kappa = Var_i(p) / (mu (1 - mu))
 
-    The variance of the score is that of a sum of independent, unequal Bernoulli trials (Poisson-binomial) and exact;
-    the reliability is a ratio of expectations with a bias of order 1 / M.
+    - `probabilities`: (respondents, items): the probability of a score of 1; NaN where it is not known.
 
-    - `probabilities`: (respondents, items): probability that the answer is scored 1; NaN where there is none (left
-      out, respondent by respondent).
+    The status is `insufficient` below 3 respondents with items, `degenerate` when the expected scores do not differ,
+    `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), and `not_applicable` when a
+    number is no probability.
 
-    Returns
-    -------
-    ExpectedRetest
-        `insufficient` for fewer than 3 respondents with items, `degenerate` when the expected scores do not differ,
-        `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), `not_applicable` when a
-        number is no probability.
-
-    Examples
-    --------
-    Three respondents who answer every one of 100 items rightly with probability .9, .5 and .1; by hand s2_mu = .16,
-    vbar = (.09 + .25 + .09) / 300:
-
-    >>> result = expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1))
-    >>> round(result.rho.value, 6), round(result.agreement[1].item(), 6), round(result.kappa[0].item(), 6)
-    (0.991121, 0.5, 0.0)
+    >>> round(expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1)).rho.value, 6)
+    0.991121
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    if p.ndim != 2:
-        raise ValueError(f"probabilities must have shape (respondents, items), got {p.shape}")
+    p = shaped(probabilities, "respondents, items", "probabilities")
     there = np.isfinite(p)
     count = there.sum(axis=1)
     n = count.astype(np.float64)
@@ -106,9 +86,8 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     margin = mu * (1 - mu)
     kappa = np.divide(within, margin, out=np.full(len(p), np.nan), where=margin > 1e-15)
     pairs = pair_order(mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None)
-    item, each = _item_variance(p[kept]), float(seed.sum() / count.sum())
     rho, mean, deviation = _reliability(mu[kept], noise[kept])
-    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, item, each, tuple(count.tolist()))
+    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, tuple(count.tolist()))
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
@@ -131,38 +110,19 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
     return Coefficient(spread / (spread + vbar), n=m, method="closed form"), mean, deviation
 
 
-def _item_variance(p: Array) -> float:
-    """Residual mean square of the probabilities: respondent by item without seed noise."""
-    p = np.asarray(p[:, np.isfinite(p).all(axis=0)])
-    m, n = int(p.shape[0]), int(p.shape[1])
-    if m < 2 or n < 2:
-        return math.nan
-    residual = p - p.mean(axis=0) - p.mean(axis=1)[:, None] + p.mean()
-    return float(np.square(residual).sum()) / ((m - 1) * (n - 1))
-
-
 def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
-    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, nan, nan, tuple(count.tolist()))
+    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, tuple(count.tolist()))
 
 
 def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0) -> Array:
-    """The probability of the first of two answers at another temperature.
+    """The probability of the first of two answers at another temperature: 1 / (1 + exp(-l / T)).
 
-        p(T) = 1 / (1 + exp(-l / T)),   l = log P(first) - log P(second) at temperature 1
+    - `log_odds`: Any shape: l = log P(first) - log P(second) at temperature 1.
+    - `temperature`: 0 is greedy decoding, where an even chance stays .5; the result is NaN below 0.
+    - `top_p`: Nucleus: an answer whose probability reaches it is always given.
 
-    - `log_odds`: Any shape.
-    - `temperature`: 0 is greedy decoding (an even chance stays .5: either answer may come).
-    - `top_p`: Nucleus: an answer whose probability reaches it is given always.
-
-    Returns
-    -------
-    array
-        As `log_odds`; NaN for a negative temperature.
-
-    Examples
-    --------
     >>> sampling_probability([1.0, -1.0, 0.0], 0.5).round(4).tolist()
     [0.8808, 0.1192, 0.5]
     """
@@ -188,24 +148,14 @@ class TemperatureCurve:
 
 
 def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, top_p: float = 1.0) -> TemperatureCurve:
-    """The expected test-retest reliability over temperatures, from one forward pass.
+    """The expected test-retest reliability at several temperatures, from one forward pass.
 
-    Where a benchmark looks reliable only because it is run near temperature 0, the curve shows it: the reliability
-    tends to 1 as the temperature falls, whatever the models know.
+    It shows where a benchmark looks reliable only because it is run near temperature 0. Status as in `expected_retest`.
 
     - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
-    - `temperatures`: (points,)
-    - `top_p`: Nucleus.
+    - `temperatures, top_p`: (points,), and the nucleus.
 
-    Returns
-    -------
-    TemperatureCurve
-        Each point with the states of `expected_retest`.
-
-    Examples
-    --------
-    >>> odds = np.linspace(-2, 2, 40).reshape(4, 10)
-    >>> [round(c.value, 3) for c in temperature_curve(odds, [0, 0.5, 1, 2]).rho]
+    >>> [round(c.value, 3) for c in temperature_curve(np.linspace(-2, 2, 40).reshape(4, 10), [0, 0.5, 1, 2]).rho]
     [1.0, 0.934, 0.806, 0.519]
     """
     points = [
@@ -215,11 +165,6 @@ def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, t
     return TemperatureCurve(
         tuple(t for t, _ in points),
         tuple(c.rho for _, c in points),
-        tuple(_mean(c.noise) for _, c in points),
-        tuple(_mean(c.scores) for _, c in points),
+        tuple(mean_of_known(c.noise) for _, c in points),
+        tuple(mean_of_known(c.scores) for _, c in points),
     )
-
-
-def _mean(x: Array) -> float:
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if len(known) else math.nan

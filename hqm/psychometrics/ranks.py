@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.arrays import Array, Flags, mean_of_known, shaped_alike
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -75,37 +75,26 @@ class PairOrder:
     @property
     def mean_flip(self) -> float:
         """Mean flip probability over all pairs."""
-        return _mean(self.flip[np.triu_indices(len(self.flip), 1)])
+        return mean_of_known(self.flip[np.triu_indices(len(self.flip), 1)])
 
 
 def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None) -> PairOrder:
     """The probability that two runs order a pair of respondents in opposite ways.
 
-    A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round. "One in twelve pairs
-    flips" needs no statistics to read.
+    A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
         q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
         with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
-    - `scores`: (respondents,): true scores, or the best guess at them.
-    - `noise`: (respondents,): variance of one run's score over seeds.
-    - `n_items`: How many items a score counts, for the continuity correction; None without.
+    - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a run's score over seeds.
+    - `n_items`: How many items a score counts, for the continuity correction; None without it.
 
-    Returns
-    -------
-    PairOrder
-        NaN for pairs with a missing number.
-
-    Examples
-    --------
-    Two respondents one standard error of their difference apart:
+    Pairs with a missing number are NaN.
 
     >>> round(float(pair_order([0.5, 0.6], [0.005, 0.005]).flip[0, 1]), 4)
     0.267
     """
-    s, v = np.asarray(scores, dtype=np.float64), np.asarray(noise, dtype=np.float64)
-    if s.shape != v.shape or s.ndim != 1:
-        raise ValueError(f"scores and noise must be two vectors of one length, got shapes {s.shape} and {v.shape}")
+    s, v = shaped_alike(scores, noise, "respondents")
     from scipy.special import ndtr
 
     gap = s[:, None] - s
@@ -120,7 +109,7 @@ def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | No
     upper = np.triu_indices(len(s), 1)
     signed = (above - above.T)[upper]
     truth = np.sign(gap)[upper]
-    return PairOrder(above, flip, _mean(signed**2), _mean(signed * truth))
+    return PairOrder(above, flip, mean_of_known(signed**2), mean_of_known(signed * truth))
 
 
 def rank_stability(
@@ -152,14 +141,9 @@ def rank_stability(
     - `reliability`: Draws the scores together first, for questions about the true spread.
     - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
 
-    Returns
-    -------
-    RankStability
-        `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score, `not_informative` with
-        its values when there is no noise at all.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score,
+    `not_informative` with its values when there is no noise at all.
 
-    Examples
-    --------
     >>> result = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
     >>> result.same_winner, result.top[0].chance == 1 / 3, round(result.expected_tau, 6)
     (1.0, True, 1.0)
@@ -198,8 +182,8 @@ def rank_stability(
         tuple(top),
         whole,
         pairs.mean_flip,
-        _mean(np.diag(pairs.flip, 1)),
-        _mean(five[np.triu_indices(len(five), 1)]),
+        mean_of_known(np.diag(pairs.flip, 1)),
+        mean_of_known(five[np.triu_indices(len(five), 1)]),
         pairs.expected_tau,
         pairs.tau_to_truth,
         n,
@@ -210,24 +194,12 @@ def rank_stability(
 
 
 def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True) -> Coefficient:
-    """The share of the k best that two administrations have in common, ties at the boundary averaged over.
+    """The share of the k best that two administrations have in common; ties at the boundary are averaged over.
 
-    Read it against the k / M that two orders drawn by lot share.
+    Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k < number of respondents, and
+    `degenerate` when an administration gives all respondents the same score. There is no interval.
 
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
-    - `k`: The size of the top set.
-    - `higher_is_better`: Whether the best have the highest scores.
-
-    Returns
-    -------
-    Coefficient
-        Without an interval. `insufficient` unless 0 < k < number of respondents, `degenerate` when an administration
-        ties all respondents.
-
-    Examples
-    --------
-    The second and third of the second run are tied, so the top two share one and a half on average:
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
 
     >>> top_k_overlap([4, 3, 2, 1], [9, 8, 8, 1], 2).value
     0.75
@@ -241,18 +213,14 @@ def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_bette
     if not (np.ptp(a) > 0 and np.ptp(b) > 0):
         return Coefficient.absent("degenerate", "an administration gives all respondents the same score", n)
     sign = 1.0 if higher_is_better else -1.0
-    return Coefficient(float((_membership(sign * a, k) * _membership(sign * b, k)).sum()) / k, n=n)
+    return Coefficient(float((among_best(sign * a, k) * among_best(sign * b, k)).sum()) / k, n=n)
 
 
-def _membership(x: Array, k: int) -> Array:
+def among_best(x: Array, k: int) -> Array:
+    """The chance of each entry to be among the k highest; ties at the boundary are drawn by lot."""
     boundary = np.sort(x)[-k]
     above, tied = x > boundary, x == boundary
     return np.asarray(above + tied * (k - above.sum()) / tied.sum())
-
-
-def _mean(x: Array) -> float:
-    known = x[np.isfinite(x)]
-    return float(known.mean()) if len(known) else math.nan
 
 
 def _back(flip: Array, kept: Flags) -> Array:

@@ -70,22 +70,18 @@ def rasch(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = N
         P(x = 1) = 1 / (1 + exp(-(theta - b)))        z = (x - P) / sqrt(P (1 - P))
         outfit = mean z^2        infit = sum (x - P)^2 / sum P (1 - P)
 
-    Difficulties by marginal maximum likelihood. Warm, T. A. (1989). Weighted likelihood estimation of ability. Psychometrika,
-    54, 427-450. Wright, B. D. and Masters, G. N. (1982). Rating scale analysis, chapter 5, for the fit statistics. They
-    treat abilities as known: with few items they are conservative.
+    Difficulties by marginal maximum likelihood. Warm, T. A. (1989). Weighted likelihood estimation of ability.
+    Psychometrika, 54, 427-450. Wright, B. D. and Masters, G. N. (1982). Rating scale analysis, chapter 5, for the fit
+    statistics. They treat abilities as known: with few items they are conservative.
 
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
     - `alpha`: False discovery rate of `misfit`.
     - `n_eff`: The number of independent respondents, where some are relatives.
     - `gate`: False fits the model to fewer than 30 respondents, with a flag.
 
-    Returns
-    -------
-    Rasch
-        `insufficient` for fewer than 30 respondents; `degenerate` when the items do not vary or measure nothing in common.
+    The status is `insufficient` for fewer than 30 respondents; `degenerate` when the items do not vary or measure
+    nothing in common.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(2)
     >>> theta, b = rng.normal(size=(200, 1)), np.linspace(-2, 2, 20)
     >>> x = (rng.random((200, 20)) < 1 / (1 + np.exp(-(theta - b)))).astype(float)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import Bounds, Coefficient
 
@@ -21,9 +21,9 @@ def krippendorff_alpha(
 ) -> Coefficient:
     """Krippendorff's alpha: agreement of any number of raters, on any scale, with gaps.
 
-    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic disagreement. Disagreements
-    count by their size on the scale. With very uneven categories alpha is low although nearly all ratings agree: print
-    the observed agreement beside it, or AC1.
+    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic disagreement.
+    Disagreements count by their size on the scale. With very uneven categories alpha is low although nearly all ratings
+    agree: print the observed agreement beside it, or AC1.
 
         alpha = 1 - D_o / D_e
         D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
@@ -37,14 +37,9 @@ def krippendorff_alpha(
     - `measurement`: The scale's level.
     - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
 
-    Returns
-    -------
-    Coefficient
-        `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category,
-        `not_applicable` for a ratio scale with negative numbers.
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category,
+    `not_applicable` for a ratio scale with negative numbers.
 
-    Examples
-    --------
     Krippendorff's four observers and twelve units (Computing Krippendorff's alpha-reliability, 2011, section C):
 
     >>> nan = np.nan
@@ -88,8 +83,8 @@ def krippendorff_alpha(
 def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95) -> Coefficient:
     """Gwet's AC1: agreement beyond chance that does not collapse when one category prevails.
 
-    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful", agreement on those counts
-    almost nothing. AC1 supposes that only hard units are guessed.
+    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful", agreement on those
+    counts almost nothing. AC1 supposes that only hard units are guessed.
 
         AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
 
@@ -100,14 +95,9 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
     - `categories`: How many categories there are to choose from, where some were never used.
     - `level`: Confidence level of the interval over units (`fixed`), Student's with Gwet's variance, cut at 1.
 
-    Returns
-    -------
-    Coefficient
-        `n` counts units. `insufficient` without a unit rated twice, `degenerate` for a single category (when no larger
-        number of categories is given).
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category (when
+    no larger number of categories is given).
 
-    Examples
-    --------
     Gwet's example of four raters and twelve units (data cac.raw4raters of irrCAC):
 
     >>> nan = np.nan
@@ -154,19 +144,12 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     - `clusters`: (items,): labels of what items share.
     - `level`: Confidence level of the normal interval over items (`fixed`).
 
-    Returns
-    -------
-    Coefficient
-        `n` counts items. `insufficient` without an item judged twice.
+    `n` counts items. The status is `insufficient` without an item judged twice.
 
-    Examples
-    --------
     >>> flip_rate([[1, 1, 0, 0], [1, 0, 0, 0]]).value
     0.25
     """
-    x = np.asarray(verdicts, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"verdicts must have shape (verdicts, items), got {x.shape}")
+    x = shaped(verdicts, "verdicts, items", "verdicts")
     labels = labels_of(clusters, x.shape[1])
     there = np.isfinite(x)
     judged = there.sum(axis=0)
@@ -183,28 +166,24 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     value, spread = float(mean[0]), float(error[0])
     if not spread > 0:
         return Coefficient(value, n=n, level=level)
-    from scipy.special import ndtri
 
-    half = float(ndtri(0.5 + level / 2)) * spread
+    half = normal_quantile(level) * spread
     ends = Bounds(max(0.0, value - half), min(1.0, value + half), "cluster normal", level)
     return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
 
 
 def _over_items(value: float, error: float, n: int, level: float, method: str, factor: float = math.nan) -> Coefficient:
-    from scipy.special import ndtri
 
     if not error > 0:
         return Coefficient(value, n=n, level=level)
-    half = (float(ndtri(0.5 + level / 2)) if math.isnan(factor) else factor) * error
+    half = (normal_quantile(level) if math.isnan(factor) else factor) * error
     ends = Bounds(max(-1.0, value - half), min(1.0, value + half), method, level)
     return Coefficient(value, n=n, level=level, fixed=ends, se=error)
 
 
 def _counts(ratings: npt.ArrayLike) -> tuple[Array, Array]:
     """(units, categories) how often each unit got each value, and the values."""
-    x = np.asarray(ratings, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"ratings must have shape (raters, units), got {x.shape}")
+    x = shaped(ratings, "raters, units", "ratings")
     there = np.isfinite(x)
     values, codes = np.unique(x[there], return_inverse=True)
     units = np.broadcast_to(np.arange(x.shape[1]), x.shape)[there]

@@ -20,8 +20,6 @@ def multiplicities(
 ) -> Array:
     """How often each respondent is drawn in each replicate; a family comes as a whole.
 
-    Returns
-    -------
     (replicates, respondents) array; without families its rows sum to the number of respondents.
     """
     _, member = np.unique(np.arange(respondents) if families is None else np.asarray(families), return_inverse=True)
@@ -49,12 +47,8 @@ def respondent_bootstrap(
     - `respondents`: How many there are.
     - `families`: (respondents,): relatives are drawn together, so that the interval counts them once.
 
-    Returns
-    -------
     The bounds (None below 10 units, or when under half of the replicates have a value) and the standard error.
 
-    Examples
-    --------
     >>> x = np.arange(20.0)
     >>> bounds, se = respondent_bootstrap(lambda w: w @ x / w.sum(axis=1), 20, np.random.default_rng(0))
     >>> round(bounds.low, 1), round(bounds.high, 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.intraclass import icc
@@ -37,31 +37,16 @@ def acquiescence(
     *,
     level: float = 0.95,
 ) -> ResponseBias:
-    """How much more (or less) than half of two opposite forms a respondent affirms.
+    """How far the share of yes over two opposite forms lies above or below one half: (yes_A + yes_B) / 2 - 1/2.
 
-    When the second form asks the opposite of the first, a respondent who attends to the question says yes exactly once
-    per pair, whatever is true. What is left over is a habit of saying yes (above 0) or no (below 0). It is not valid
-    when the second form's truths are not the opposite of the first's.
+    A respondent who attends to the question says yes to exactly one of a question and its opposite. What is left over
+    is a habit of saying yes (above 0) or no. It is invalid where the second form's truths are not the opposite ones.
 
-        a_m = (yes rate on A + yes rate on B) / 2 - 1/2
-
-    - `yes_first, yes_second`: (respondents,) yes rates, or (respondents, items) answers with 1 for yes, 0 for no, NaN
-      for neither; items of the two forms in the same order.
-    - `clusters`: (items,): labels of what items share; only with answers.
-
-    Returns
-    -------
-    ResponseBias
-        `insufficient` without any respondent on both forms; `not_applicable` where a rate is outside 0 to 1. Intervals
-        of single respondents exist only for answers.
-
-    Examples
-    --------
-    POPE and its parallel form (arXiv 2406.17115, Table 2): two models say yes, two say no.
-
-    >>> result = acquiescence([0.783, 0.715, 0.251, 0.193], [0.706, 0.756, 0.217, 0.220])
-    >>> [round(c.value, 4) for c in result.respondents]
-    [0.2445, 0.2355, -0.266, -0.2935]
+    - `yes_first, yes_second`: (respondents,) yes rates, or (respondents, items) answers: 1 yes, 0 no, NaN neither.
+    - `clusters`: (items,): labels of what items share. Intervals of single respondents exist only for answers.
+    The status is `insufficient` without a respondent on both forms, `not_applicable` for a rate outside 0 to 1.
+    >>> [round(c.value, 4) for c in acquiescence([0.783, 0.251], [0.706, 0.217]).respondents]
+    [0.2445, -0.266]
     """
     a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
     if a.shape != b.shape or a.ndim not in (1, 2):
@@ -97,11 +82,10 @@ def _clustered(values: Array, clusters: npt.ArrayLike | None) -> tuple[Array, Ar
 
 
 def _normal(value: float, error: float, level: float, reason: str) -> Coefficient:
-    from scipy.special import ndtri
 
     if not math.isfinite(value):
         return Coefficient.absent("insufficient", reason)
-    half = float(ndtri(0.5 + level / 2)) * error
+    half = normal_quantile(level) * error
     # an interval without width claims a certainty that few items do not give
     if not half > 0:
         return Coefficient(value, n=1, level=level)
@@ -157,20 +141,13 @@ def pair_coherence(
     - `yes_first, yes_second`: (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair is left out).
     - `clusters`: (items,): labels of what items share.
 
-    Returns
-    -------
-    PairCoherence
-        `mean` is `insufficient` without any pair, `not_applicable` when an answer is not 0 or 1.
+    `mean` is `insufficient` without any pair, `not_applicable` when an answer is not 0 or 1.
 
-    Examples
-    --------
     >>> result = pair_coherence([[1, 1, 0, 1]], [[0, 0, 1, 1]])
     >>> result.coherent[0].value, result.chance[0]
     (0.75, 0.5)
     """
-    a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, items) are needed, got {a.shape} and {b.shape}")
+    a, b = shaped_alike(yes_first, yes_second, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not np.isin(np.concatenate([a[both], b[both]]), (0.0, 1.0)).all():
         return PairCoherence((), (), (), Coefficient.absent("not_applicable", "an answer is not 0 or 1"))
@@ -200,23 +177,14 @@ class BalancedScore:
 
 
 def balanced_score(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> BalancedScore:
-    """The bias-cancelling score over two forms, and how reliable it is.
-
-    A respondent who always says yes is right on the true items of one form and on the others of its opposite: one half
-    in the mean, as chance should be.
+    """The mean score over two opposite forms, in which a habit of saying yes cancels, and its reliability.
 
         score = (S_A + S_B) / 2,   reliability = 2 ICC(A,1) / (1 + ICC(A,1))
 
+    A respondent who always says yes gets one half. The reliability has the status of `icc`; it is `not_applicable`
+    where the ICC is -1 or less.
+
     - `first, second`: (respondents,): scores on each form.
-
-    Returns
-    -------
-    BalancedScore
-        The reliability has the states of `icc`; `not_applicable` where the step-up does not exist (ICC of -1 or less).
-
-    Examples
-    --------
-    POPE and its parallel form (arXiv 2406.17115, Table 2): after cancelling, three of four models are at chance.
 
     >>> [round(s, 4) for s in balanced_score([0.461, 0.595, 0.622, 0.761], [0.538, 0.438, 0.398, 0.440]).scores]
     [0.4995, 0.5165, 0.51, 0.6005]

@@ -15,34 +15,20 @@ NAME = "no drift between runs"
 def drift_test(scores: Array, contributions: Array | None, *, minimum: int = 10) -> SignificanceTest:
     """Whether scores differ between runs by more than independent changes of items explain.
 
-    The item-level reliability takes items to err independently. An update of a served model, another system prompt or
-    a common random seed moves all items of a run together: the scores then differ more than their items' changes allow,
-    and the item-level noise is too small.
+    An update of a served model, another system prompt or a common random seed moves all items of a run together; the
+    noise that the items show is then too small.
 
-        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2
+        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;  more runs: over K - 1 orthonormal contrasts
 
-    Var(D_m) comes from the clusters' contributions. More runs: the same over K - 1 orthonormal contrasts.
-
-    With item scores of 0 and 1 its size is about .05 and its power .80 at a drift of .02 (20 respondents, 1,000 items).
+    Var(D_m) comes from the clusters' contributions. Its power is .80 at a drift of .02 (20 respondents, 1,000 items).
 
     - `scores`: (runs, respondents).
-    - `contributions`: (runs, respondents, clusters): each cluster's centred contribution to the score; they sum to
-      about 0. None where they are not known.
+    - `contributions`: (runs, respondents, clusters): each cluster's centred contribution to the score, or None.
     - `minimum`: The number of clusters below which chi-square is no approximation.
 
-    Returns
-    -------
-    SignificanceTest
-        `insufficient` below 2 runs or `minimum` clusters; `not_informative` when no run differs at all. The statistic
-        is infinite when all items of a respondent moved by exactly the same amount.
-
-    Examples
-    --------
-    Two respondents, ten items, differences that cancel: no drift.
-
-    >>> h = np.zeros((2, 1, 10))
-    >>> h[0, 0] = [0.05, -0.05] * 5
-    >>> drift_test(np.array([[0.5], [0.5]]), h).p
+    The status is `insufficient` below 2 runs or `minimum` clusters and `not_informative` when no run differs. The
+    statistic is infinite when all items of a respondent moved by the same amount.
+    >>> drift_test(np.array([[0.5], [0.5]]), np.array([[[0.05, -0.05] * 5], [[0.0] * 10]])).p
     1.0
     """
     runs, respondents = scores.shape

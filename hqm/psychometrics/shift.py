@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.result import Coefficient, Status
@@ -15,26 +16,16 @@ from hqm.psychometrics.significance import SignificanceTest
 
 
 def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
-    """How much higher the other administration is on average, with Student's interval of the paired differences.
-
-    A correlation ignores it: scores can keep their order while all of them move.
+    """How much higher the other administration is on average, with Student's interval over respondents.
 
         d = mean(y - x),   interval d +- t(n - 1) s_d / sqrt(n)
 
-    The interval generalises over respondents.
+    A correlation ignores it: scores can keep their order while all of them move.
 
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
 
-    Returns
-    -------
-    Coefficient
-        In score units. `insufficient` without any pair; no interval below 2 pairs.
-
-    Examples
-    --------
-    >>> shift = mean_shift([0.50, 0.60, 0.70], [0.52, 0.61, 0.75])
-    >>> round(shift.value, 4)
+    It is in score units. The status is `insufficient` without a pair; there is no interval below 2 pairs.
+    >>> round(mean_shift([0.50, 0.60, 0.70], [0.52, 0.61, 0.75]).value, 4)
     0.0267
     """
     a, b = paired(x, y)
@@ -52,28 +43,17 @@ def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Co
 
 
 def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
-    """Whether the administrations differ in their mean: the F ratio of administrations to residual.
+    """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1) df.
 
-    With two administrations it is the square of the paired t test. A significant ratio means that ICC(A,1) must lead
-    and a correlation alone would hide something; the converse, no difference, needs the test of `equivalence`.
-
-        F = MSC / MSE,  df K - 1 and (M - 1)(K - 1)
+    With two administrations it is the square of the paired t test. Where it is significant, ICC(A,1) must lead; to show
+    that there is no difference needs the test of `equivalence`.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
 
-    Returns
-    -------
-    SignificanceTest
-        `insufficient` for fewer than 3 respondents or 2 administrations; `degenerate` when the respondents do not
-        differ; `not_informative` for identical administrations. The statistic is infinite when all respondents shift
-        by exactly the same amount.
+    The status is that of `icc`, and `not_informative` for identical administrations. The statistic is infinite when all
+    respondents shift by exactly the same amount.
 
-    Examples
-    --------
-    Six targets, four judges (Shrout and Fleiss 1979, Table 2): judges differ in leniency.
-
-    >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> round(bias_test(ratings).statistic, 3)
+    >>> round(bias_test([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]).statistic, 3)
     31.866
     """
     from scipy.special import fdtrc
@@ -117,36 +97,22 @@ class Equivalence:
 
 
 def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05) -> Equivalence:
-    """Whether two administrations have the same mean up to a margin: two one-sided tests.
+    """Whether two administrations have the same mean up to a margin: two one-sided tests (Schuirmann 1987).
 
     A paired t test that is not significant shows only that too little is known; this test shows equality. The margin is
-    a decision, to be declared before the scores are seen; `equivalence_margin` proposes one.
+    decided before the scores are seen; `equivalence_margin` proposes one.
 
         t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
 
-    Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach. Journal of
-    Pharmacokinetics and Biopharmaceutics, 15, 657-680.
-
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
     - `margin`: The largest mean difference that does not matter, in score units.
-    - `alpha`: Level of each one-sided test.
+    - `alpha`: The level of each one-sided test.
 
-    Returns
-    -------
-    Equivalence
-        `insufficient` for fewer than 3 respondents, `degenerate` when all differences are equal, `not_applicable` for a
-        margin that is not positive.
+    The status is `insufficient` below 3 respondents, `degenerate` when all differences are equal, and `not_applicable`
+    for a margin that is not positive.
 
-    Examples
-    --------
-    Peak flow of 17 people with two meters (Bland and Altman 1986), 30 l/min not mattering:
-
-    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
-    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
-    >>> result = equivalence(wright, mini, 30)
-    >>> round(result.p, 7)
-    0.0045549
+    >>> round(equivalence([0.50, 0.60, 0.70], [0.52, 0.61, 0.70], 0.05).p, 3)
+    0.01
     """
     a, b = paired(x, y)
     n = len(a)
@@ -169,29 +135,18 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
 
 
 def equivalence_margin(scores: npt.ArrayLike, mdc95: float = math.nan) -> Coefficient:
-    """A margin of equivalence that a leaderboard's own resolution suggests.
+    """A margin of equivalence from a leaderboard's own resolution: max(median gap / 2, MDC95).
 
-    Half the median gap between neighbours on the leaderboard (a shift below it changes few orders), but never below the
-    smallest difference between two seeds that is not noise.
+    A shift below half the median gap between neighbours changes few orders; one below `mdc95` may be noise of the
+    seeds.
 
-        margin = max(median gap / 2, MDC95)
+    - `scores`: (respondents,) of the reference administration; `mdc95`: see `rho_g`.
 
-    - `scores`: (respondents,): scores of the reference administration; missing ones are left out.
-    - `mdc95`: Minimal detectable change between two seeds, where it is known (`rho_g`).
-
-    Returns
-    -------
-    Coefficient
-        `insufficient` for fewer than 2 respondents; `degenerate` when the margin would be 0.
-
-    Examples
-    --------
+    The status is `insufficient` below 2 respondents and `degenerate` when the margin would be 0.
     >>> round(equivalence_margin([0.2, 0.3, 0.5, 0.6]).value, 6), equivalence_margin([0.2, 0.3, 0.5], 0.09).value
     (0.05, 0.09)
     """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 1:
-        raise ValueError(f"scores must have shape (respondents,), got {x.shape}")
+    x = shaped(scores, "respondents")
     x = np.sort(x[np.isfinite(x)])
     if len(x) < 2:
         reason = f"a gap between neighbours needs 2 respondents, there are {len(x)}"

@@ -43,8 +43,6 @@ class SignificanceTest:
 def chi_square_test(statistic: float, df: float, name: str, n: int) -> SignificanceTest:
     """The upper tail of a chi-square statistic.
 
-    Examples
-    --------
     >>> round(chi_square_test(22.348739, 9, "Kendall's W", 10).p, 5)
     0.00784
     """

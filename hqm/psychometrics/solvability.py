@@ -64,14 +64,15 @@ def blind_solvability(
 ) -> Solvability:
     """Predict each label from the question's text and see how often that is right.
 
-    A question that can be answered without its picture measures what a model believes about the world, not what it sees. The
-    classifier is a plain one, so the accuracy is a floor: a language model will do better.
+    A question that can be answered without its picture measures what a model believes about the world, not what it
+    sees. The classifier is a plain one, so the accuracy is a floor: a language model will do better.
 
     Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
 
         label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
 
-    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are balanced.
+    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are
+    balanced.
 
     - `questions, labels`: (items,)
     - `rng`: Deals the clusters into folds.
@@ -80,14 +81,9 @@ def blind_solvability(
     - `types`: (items,)
     - `folds, level`: Of the cross-validation and of the intervals.
 
-    Returns
-    -------
-    Solvability
-        `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same; `not_informative` when
-        every type has one label only: the baseline is then 1 and the text can add nothing.
+    The status is `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same;
+    `not_informative` when every type has one label only: the baseline is then 1 and the text can add nothing.
 
-    Examples
-    --------
     Questions about the sea are always "yes":
 
     >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat", "tram")]

@@ -45,14 +45,9 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     - `scores`: (respondents, items or types); respondents with a missing score are left out.
     - `rng`: Draws the splits where there are too many to try all.
 
-    Returns
-    -------
-    SplitHalf
-        `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a value. With an odd number of
-        items one half is longer by one, and the formula is an approximation.
+    The status is `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a value. With an odd
+    number of items one half is longer by one, and the formula is an approximation.
 
-    Examples
-    --------
     >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]], np.random.default_rng(0))
     >>> result.splits, result.exhaustive, round(result.mean, 3)
     (3, True, 0.961)

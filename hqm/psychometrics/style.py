@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, shaped_alike
 from hqm.psychometrics.correlation import pearson
 from hqm.psychometrics.result import Coefficient
 
@@ -33,37 +33,20 @@ class LengthElasticity:
 def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: float = 0.95) -> LengthElasticity:
     """How much of a score's change between forms goes with a change of length, within respondents.
 
-    A rate of hallucinated objects rises with every sentence written. When the wording of a form changes the length, the
-    score changes with it, and the form effect is one of style. Comparing each respondent with itself takes out that
-    talkative models may also be worse ones.
+    A rate of hallucinated objects rises with every sentence written, so a form that changes the length changes the
+    score. Comparing each respondent with itself takes out that talkative models may also be worse ones.
 
         log score_mf = a_m + c_f + b log length_mf  (`within`: without c_f)
         b = sum u v / sum u^2 over what the levels leave of both;  interval b +- t(df) SE
 
-    With two forms b is the slope of the log ratios of scores on the log ratios of lengths.
+    - `scores, lengths`: (respondents, forms): positive scores and mean lengths; other cells are left out.
 
-    - `scores, lengths`: (respondents, forms): positive scores and mean lengths; cells with a missing or non-positive
-      number are left out, then respondents with fewer than 2 cells.
-
-    Returns
-    -------
-    LengthElasticity
-        `insufficient` for fewer than 3 respondents with 2 forms, `degenerate` when lengths do not vary beyond the
-        levels. No interval when the fit is exact.
-
-    Examples
-    --------
-    CHAIR on AMBER-g and its parallel form (arXiv 2406.17115, Table 3):
-
-    >>> chair = [[0.151, 0.037], [0.085, 0.031], [0.109, 0.044], [0.102, 0.128]]
-    >>> words = [[104.66, 10.37], [80.53, 10.66], [56.44, 22.53], [47.15, 63.46]]
-    >>> result = length_elasticity(chair, words)
-    >>> round(result.elasticity.value, 3), round(result.correlation.value, 3)
-    (0.558, 0.946)
+    The status is `insufficient` below 3 respondents with 2 forms and `degenerate` when lengths do not vary beyond the
+    levels. There is no interval when the fit is exact.
+    >>> round(length_elasticity([[0.15, 0.04], [0.08, 0.03], [0.1, 0.13]], [[105, 10], [80, 11], [47, 63]]).within.value, 3)
+    0.537
     """
-    s, w = np.asarray(scores, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
-    if s.shape != w.shape or s.ndim != 2:
-        raise ValueError(f"two arrays of shape (respondents, forms) are needed, got {s.shape} and {w.shape}")
+    s, w = shaped_alike(scores, lengths, "respondents, forms")
     there = np.isfinite(s) & np.isfinite(w) & (s > 0) & (w > 0)
     there &= (there.sum(axis=1) >= 2)[:, None]
     m = int(there.any(axis=1).sum())

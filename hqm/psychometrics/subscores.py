@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -35,30 +35,15 @@ class Subscore:
 
 
 def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[float, float], ...]:
-    """Haberman's proportional reductions of mean squared error from the subscores' covariances.
+    """Haberman's (2008) proportional reductions of mean squared error, as pairs (by subscore, by total).
 
-    A true subscore can be estimated from the observed subscore or from the total, which is longer and so more reliable but
-    measures other things too.
+        rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
 
-        by subscore = rel_j
-        by total    = cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
+    The total of a test is more reliable than a subscore but measures other things too. Errors of different subscores
+    are taken as uncorrelated. A pair is NaN where the true subscore has no variance.
 
-    Haberman, S. J. (2008). When can subscores have value? Journal of Educational and Behavioral Statistics, 33, 204-229.
-    Errors of different subscores are taken as uncorrelated.
-
-    - `covariance`: (subscores, subscores): observed covariances; the total is the sum of the subscores.
+    - `covariance`: (subscores, subscores): observed; the total is the sum of the subscores.
     - `reliability`: (subscores,): each subscore's reliability.
-
-    Returns
-    -------
-    tuple of (by subscore, by total)
-        NaN where the true subscore has no variance (a reliability of 0 or below).
-
-    Examples
-    --------
-    By hand: variances 4 and 9, covariance 3, reliabilities .8 and .9. The total has variance 19, the first true
-    subscore 3.2 and covariance 3 + 3.2 with the total: 6.2^2 / (3.2 x 19) = .6322.
-
     >>> [tuple(round(v, 4) for v in pair) for pair in prmse([[4, 3], [3, 9]], [0.8, 0.9])]
     [(0.8, 0.6322), (0.9, 0.8006)]
     """
@@ -88,14 +73,10 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
     - `labels`: (items,): each item's type.
     - `level`: Confidence level of the gain.
 
-    Returns
-    -------
-    tuple of Subscore
-        One a type, in the order of first appearance. `insufficient` for fewer than 4 respondents, fewer than 2 types or
-        fewer than 2 items of the type; `degenerate` when a type's scores do not vary, or vary less than their noise.
+    There is one entry for each type, in the order of first appearance. The status is `insufficient` for fewer than 4 respondents, fewer than
+    2 types or fewer than 2 items of the type; `degenerate` when a type's scores do not vary, or vary less than their
+    noise.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> ability = rng.normal(size=(200, 2))[:, [0] * 30 + [1] * 30]
     >>> result = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float), ["a"] * 30 + ["b"] * 30)
@@ -124,9 +105,8 @@ def subscore_value(scores: npt.ArrayLike, labels: Sequence[Hashable], *, level: 
     for m in range(n):
         within = [_within(s - x[m, k], q - x[m, k] ** 2, n - 1) for (s, q), k in zip(squares, members, strict=True)]
         left[m] = _both(np.delete(sums, m, axis=0), np.array(within), members)
-    from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(level)
     subscores = []
     for i, name in enumerate(names):
         if len(members[i]) < 2:

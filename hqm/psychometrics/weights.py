@@ -20,18 +20,10 @@ CHUNK = 2_000_000
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one indicator.
+    """The random numbers of one indicator, from the audit's seed and a hash of the indicator's name.
 
-    Every indicator has a stream of its own, made of the audit's seed and a hash of its name: adding an indicator, or
-    computing them in another order or in several processes, changes no number of another.
+    Adding an indicator, or computing them in another order or in several processes, changes no number of another.
 
-    - `seed`: The audit's seed, not negative.
-    - `name`: The indicator's name.
-
-    Examples
-    --------
-    >>> bool(stream(7, "score").random() == stream(7, "score").random())
-    True
     >>> bool(stream(7, "score").random() == stream(7, "rank").random())
     False
     """
@@ -47,8 +39,6 @@ def poisson_table() -> npt.NDArray[np.float32]:
 
     Every value has the share of entries that comes nearest to its probability; the mean is 1 to five digits.
 
-    Examples
-    --------
     >>> table = poisson_table()
     >>> len(table), round(float(table.mean()), 4), round(float(table.var()), 3), int(table.max())
     (65536, 1.0, 1.0, 8)
@@ -73,8 +63,8 @@ def _weights(draw: Draw, rng: np.random.Generator, rows: int, count: int) -> npt
 def _product(tallies: Array) -> Callable[[npt.NDArray[np.float32]], Array]:
     """Weights -> weighted sums and, last, the weights' own sum; in single precision where that loses nothing.
 
-    Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred first, so that rounding is
-    relative to the sampling noise and not to the total.
+    Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred first, so that rounding
+    is relative to the sampling noise and not to the total.
     """
     magnitude = float(np.abs(tallies).sum(axis=0).max(initial=0.0))
     counted = np.hstack([tallies, np.ones((len(tallies), 1))])
@@ -117,13 +107,8 @@ def resampled_sums(
     - `draw`: `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the limit law of the
       totals).
 
-    Yields
-    ------
-    numpy.ndarray
-        (replicates of the chunk, columns).
+    (replicates of the chunk, columns).
 
-    Examples
-    --------
     >>> rng = stream(0, "example")
     >>> sums = next(resampled_sums(np.ones((50, 1)), np.zeros(50, dtype=int), rng, 3, "poisson"))
     >>> sums.ravel().tolist()
@@ -158,13 +143,8 @@ def left_out_sums(tallies: Array, strata: Numbers) -> Array:
     - `tallies`: (clusters, columns).
     - `strata`: (clusters,): number of each cluster's stratum.
 
-    Returns
-    -------
-    numpy.ndarray
-        (clusters, columns); the total itself for a cluster that is alone in its stratum.
+    (clusters, columns); the total itself for a cluster that is alone in its stratum.
 
-    Examples
-    --------
     >>> left_out_sums(np.array([[1.0], [2.0], [3.0]]), np.zeros(3, dtype=int)).ravel().tolist()
     [7.5, 6.0, 4.5]
     """
