@@ -312,7 +312,7 @@ def test_an_indicator_is_added_in_one_file(
     assert names.statistic_name("half_of_pearson") == "half of Pearson's r"
     tables = importlib.import_module("hqm.reports.tables")
     assert any("half of Pearson's r" in row[0].text for row in tables.indicators_brief(audit).rows)
-    assert tables.estimate(half).text == f"{half.value:.1f}"
+    assert tables.estimate_text(half).text == f"{half.value:.1f}"
     monkeypatch.syspath_prepend(DOCS)
     page = importlib.import_module("make.pages").made()["indicators/half_of_pearson.md"]
     assert "Half of a correlation." in page

@@ -213,11 +213,11 @@ def test_shapes_are_checked() -> None:
         psy.paired_differences([1, 2])
     with pytest.raises(ValueError, match="cluster"):
         psy.paired_differences(np.eye(3), [1, 2])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match=r"arrays of shape \(respondents\)"):
         psy.independent_differences([1, 2], [1])
     with pytest.raises(ValueError, match="respondents, items"):
         psy.saturation([1, 2])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match=r"arrays of shape \(respondents\)"):
         psy.separation([1, 2], [1])
     with pytest.raises(ValueError, match="respondents"):
         psy.chance_corrected(np.eye(2), {"a": 0.5})

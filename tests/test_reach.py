@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "hqm.psychometrics"
-ROOTS = ("hqm.cli", "hqm.commands.", "hqm.adapters.", "hqm.benchmarks.", "hqm.reports.")
+ROOTS = ("hqm.cli", "hqm.commands.", "hqm.indicators.", "hqm.adapters.", "hqm.benchmarks.", "hqm.reports.")
 """Where the walk begins: the commands, and what they load by a name that stands in a text."""
 HARMLESS = {"cache", "cached_property", "contextmanager", "dataclass", "lru_cache", "overload", "total_ordering"}
 """Decorators that put a function into no table; a function under any other is reached with its module."""

@@ -266,7 +266,7 @@ def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an
         assert functions, f"{name}: name its functions in `explains`"
         assert all(function in psychometrics.__all__ for function in functions)
         assert ">>> " in page, f"{name} has no example"
-        assert re.search(r"`(insufficient|degenerate|not_applicable|not_informative)`|infinite|NaN", page), (
+        assert re.search(r"`(insufficient|degenerate|not_applicable|not_informative)`|infinite|ValueError", page), (
             f"{name} does not say when it is invalid"
         )
 

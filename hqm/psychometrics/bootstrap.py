@@ -193,7 +193,8 @@ def resample(
       more, else `multinomial`. The limit law is not used for a column of rare events (a total within five standard
       errors of 0).
 
-    The rate of 300 items and its interval over other items:
+    An interval is `insufficient` below 2 clusters, or 10 respondents, `degenerate` where the statistic has no value, and
+    `not_informative` where every resample gives the same value. The rate of 300 items and its interval over other items:
 
     >>> from hqm.psychometrics.weights import stream
     >>> right = (np.arange(300) % 3 > 0).astype(float)

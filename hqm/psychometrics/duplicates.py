@@ -22,7 +22,7 @@ def duplicate_items(keys: Sequence[Hashable], targets: Sequence[Hashable]) -> Du
     """Items that ask the same question, and those among them whose targets contradict each other.
 
     - `keys`: (items,): what identifies an item's question: (picture, text), or a hash of it.
-    - `targets`: (items,): the right answers.
+    - `targets`: (items,): the right answers; another number of them than of keys is a ValueError.
 
     >>> duplicate_items(["a", "b", "a", "c"], ["yes", "no", "no", "no"])
     Duplicates(by_key=((0, 2),), contradictory=((0, 2),))
