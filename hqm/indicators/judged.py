@@ -188,7 +188,8 @@ def labels_by_rater(case: Case) -> Array:
     """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN where there is none."""
     raters = case.raters or {}
     answers = sorted({key for labels in raters.values() for key in labels})
-    return np.array([[labels.get(key, np.nan) for key in answers] for labels in raters.values()])
+    table = [[labels.get(key, np.nan) for key in answers] for labels in raters.values()]
+    return np.array(table, dtype=np.float64).reshape(len(raters), len(answers))
 
 
 def _human_agreement(case: Case) -> Result:

@@ -50,8 +50,8 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
 
     Where all raters labelled the same answers, the restricted likelihood (REML) is largest at the mean squares, those
     that would make a variance negative pooled with the residual's; this is exact for any number of labels. Otherwise
-    `statsmodels` fits the mixed model; above 300 labels, it fits those of
-    answers drawn at random, 300 or fewer, since its time grows with the cube of their number.
+    `statsmodels` fits the mixed model; of more than 300 labels, it fits those of answers drawn at random, 300 or fewer,
+    since its time grows with the cube of their number.
 
     Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance Components, chapter 4. Wiley. Labels of 0 and 1
     are taken as numbers: the variances are those of the labels, not of logits.
