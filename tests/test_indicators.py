@@ -162,14 +162,16 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         repeats = [replace(run, cell=replace(run.cell, judge="a@1")) for run in runs]
         comparisons.compare("judge", judged[0], other, runs=repeats, **settings)
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
-    scored = made.matrix(noisy, of=questions)
+    scored = replace(made.matrix(noisy, of=questions), words=rng.integers(2, 9, noisy.shape).astype(float))
     labels = made.labelled(answers[0], scored, 120)
     comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **settings)
     form = Form("original", first.items)
     list(comparisons.describe(first, form=form, claimed=("existence",), families=first.respondents, **settings))
     expected = case("expected", "", (first,), **settings)
     comparisons.expected(expected, chances, 1.0)
-    raters = {name: {("r", f"q{i}"): float(rng.random() < 0.5) for i in range(40)} for name in ("anna", "ben")}
+    raters = {
+        name: {("r", f"q{i}"): float(rng.random() < p) for i in range(40)} for name, p in (("anna", 0.3), ("ben", 0.8))
+    }
     comparisons.people_agree(case("criterion", "judge", (first,), **settings), raters)
     slots = {
         f"slot_{letter}": (rng.integers(2, size=chances.shape) == k).astype(float) for k, letter in enumerate("AB")

@@ -93,7 +93,7 @@ def _estimates(evidence: Evidence) -> tuple[list[Estimate], list[Mapping[str, An
             )
             if leading and other.cell.judge == "human":
                 alone = case("criterion", "judge", (first,), metric, protocol)
-                of_metric.append(people_agree(alone, evidence.labels.by_rater))
+                of_metric += people_agree(alone, evidence.labels.by_rater)
         estimates += of_metric
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]

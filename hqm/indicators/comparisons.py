@@ -116,7 +116,6 @@ def expected(reference: Case, probabilities: Array, temperature: float | None) -
     return estimates(replace(reference, probabilities=probabilities, temperature=temperature))
 
 
-def people_agree(reference: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> Estimate:
-    """How far the people who labelled agree with each other: a bound on what any score can reach against them."""
-    (agreement,) = estimates(replace(reference, raters=raters))
-    return agreement
+def people_agree(reference: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> list[Estimate]:
+    """How far the people who labelled agree, which bounds what any score can reach against them, and what they differ in."""
+    return estimates(replace(reference, raters=raters))

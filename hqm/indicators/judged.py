@@ -69,7 +69,7 @@ def _judge_share(case: Case) -> Result:
     return result(study.share, by_respondent=by)
 
 
-def _beside_people(case: Case) -> tuple[Array, Array]:
+def beside_people(case: Case) -> tuple[Array, Array]:
     """(respondents, items) twice: the benchmark's item scores on all items, and people's labels, NaN where there are none."""
     whole = case.whole if case.whole is not None else case.first
     mask = whole.mask(case.metric)
@@ -85,7 +85,7 @@ def _beside_people(case: Case) -> tuple[Array, Array]:
 def _validity(case: Case) -> CriterionValidity:
     families = list(case.families)
     return criterion_validity(
-        *case.once(_beside_people), stream(case.seed, "criterion"), families=families, n_eff=case.n_effective
+        *case.once(beside_people), stream(case.seed, "criterion"), families=families, n_eff=case.n_effective
     )
 
 
@@ -122,13 +122,13 @@ def _is_mean(case: Case) -> bool:
 
 
 def _right_or_wrong(case: Case) -> bool:
-    automatic, human = case.once(_beside_people)
+    automatic, human = case.once(beside_people)
     both = np.isfinite(automatic) & np.isfinite(human)
     return bool(both.any()) and _binary(automatic[both]) and _binary(human[both])
 
 
 def _errors(case: Case) -> JudgeErrors:
-    return judge_errors(*case.once(_beside_people))
+    return judge_errors(*case.once(beside_people))
 
 
 def _kappa(case: Case) -> Result:
@@ -168,7 +168,7 @@ def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, f
 
 def _rogan_gladen(case: Case) -> Result:
     """The mean of the respondents' corrected scores."""
-    scores = rogan_gladen_scores(*case.once(_beside_people), case.once(_errors))
+    scores = rogan_gladen_scores(*case.once(beside_people), case.once(_errors))
     mean = _mean_of(scores)
     return result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
 
@@ -176,7 +176,7 @@ def _rogan_gladen(case: Case) -> Result:
 def _prediction_powered(case: Case) -> Result:
     """The mean of the respondents' corrected scores."""
     whole = case.whole if case.whole is not None else case.first
-    study = ppi_scores(*case.once(_beside_people), whole.units(case.metric).clusters)
+    study = ppi_scores(*case.once(beside_people), whole.units(case.metric).clusters)
     mean = _mean_of(study.scores)
     if mean.status != "ok":
         return Result(mean)
@@ -184,15 +184,21 @@ def _prediction_powered(case: Case) -> Result:
     return result(mean, by_respondent=_of_each(case, study.scores), labels=list(study.labels), rank_changes=changes)
 
 
-def _human_agreement(case: Case) -> Result:
+def labels_by_rater(case: Case) -> Array:
+    """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN where there is none."""
     raters = case.raters or {}
     answers = sorted({key for labels in raters.values() for key in labels})
-    table = np.array([[labels.get(key, np.nan) for key in answers] for labels in raters.values()])
+    table = [[labels.get(key, np.nan) for key in answers] for labels in raters.values()]
+    return np.array(table, dtype=np.float64).reshape(len(raters), len(answers))
+
+
+def _human_agreement(case: Case) -> Result:
+    table = labels_by_rater(case)
     binary = _binary(table)
     alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
     bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
     ac1 = number(gwet_ac1(table).value) if binary else None
-    return result(alpha, raters=len(raters), answers=len(answers), gwet_ac1=ac1, bound=bound)
+    return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 
 
 _ONE_CATEGORY = "one category stands alone"
@@ -212,8 +218,9 @@ _CROSSED = need(
     "the same respondents and items judged and repeated", _crossed,
     "the judged and the repeated administrations do not have the same respondents and items under a mean",
 )  # fmt: skip
+LABELS_OF_RATERS = need("labels of which it is known who gave them", lambda case: case.raters is not None)
 _RATERS = (
-    need("labels of which it is known who gave them", lambda case: case.raters is not None),
+    LABELS_OF_RATERS,
     need(
         "two people who labelled", lambda case: len(case.raters or ()) >= 2,
         "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two", "insufficient",

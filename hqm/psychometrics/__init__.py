@@ -62,6 +62,7 @@ from hqm.psychometrics.form_effect import (
 )
 from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g, rho_g_of_scores
+from hqm.psychometrics.held_constant import RepeatedMeasures, partial_pearson, repeated_measures
 from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
 from hqm.psychometrics.intraclass import ICC, icc
 from hqm.psychometrics.irt import ItemResponseModel, item_response
@@ -93,6 +94,7 @@ from hqm.psychometrics.probability import (
 from hqm.psychometrics.ranks import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
 from hqm.psychometrics.rasch_model import Rasch, RaschItem, rasch
 from hqm.psychometrics.rater_agreement import flip_rate, gwet_ac1, krippendorff_alpha
+from hqm.psychometrics.rater_variance import RaterVariance, rater_share
 from hqm.psychometrics.response_bias import (
     BalancedScore,
     PairCoherence,
@@ -162,7 +164,9 @@ __all__ = [
     "RankStability",
     "Rasch",
     "RaschItem",
+    "RaterVariance",
     "ReliabilityDifference",
+    "RepeatedMeasures",
     "Replicates",
     "ResponseBias",
     "Saturation",
@@ -242,6 +246,7 @@ __all__ = [
     "pair_coherence",
     "pair_order",
     "paired_differences",
+    "partial_pearson",
     "pearson",
     "position_bias",
     "ppi_scores",
@@ -249,7 +254,9 @@ __all__ = [
     "range_restriction",
     "rank_stability",
     "rasch",
+    "rater_share",
     "reliability_difference",
+    "repeated_measures",
     "resample",
     "rho_g",
     "rho_g_of_scores",
