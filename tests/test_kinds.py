@@ -176,7 +176,7 @@ def test_a_dataset_of_the_hub_says_what_to_install(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "hub", [{"id": "1", "prompt": "Is it?", "target": "yes"}], **card)
     done = without_local(tmp_path, "forms", folder)
     assert done.returncode == 1
-    assert 'Install it: pip install "hqm-audit[local]"' in done.stderr
+    assert "pip install 'hqm-audit[hub]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

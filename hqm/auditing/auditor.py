@@ -41,14 +41,9 @@ from hqm.types import Cell, Estimate, Form, finite
 def audit(evidence: Evidence) -> BenchmarkAudit:
     """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
 
-    The result depends on the evidence alone: no store and no file is read, and nothing is written.
+    The reference administration is compared with every one that differs from it in one facet. The result depends on the
+    evidence alone: no store and no file is read, and nothing is written.
     """
-    estimates, flags = _estimates(evidence)
-    return _assemble(evidence, estimates, flags)
-
-
-def _estimates(evidence: Evidence) -> tuple[list[Estimate], list[Mapping[str, Any]]]:
-    """Compare the reference with every administration that differs from it in one facet; what that warns of."""
     benchmark, reference, matrices = evidence.benchmark, evidence.reference, evidence.matrices
     first, families = evidence.first, evidence.families
     form, respondents = evidence.forms[reference.form], evidence.respondents
@@ -97,7 +92,7 @@ def _estimates(evidence: Evidence) -> tuple[list[Estimate], list[Mapping[str, An
         estimates += of_metric
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]
-    return estimates, flags
+    return _assemble(evidence, estimates, flags)
 
 
 def _protocol(evidence: Evidence, other: Cell) -> Protocol:
