@@ -221,11 +221,11 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
     first = made.matrix(right)
     labels = made.labelled(right, first, 60)
     settings = {"metric": made.ACCURACY, "protocol": made.PROTOCOL, "other_metric": FAITHFUL}
-    people = {e.indicator.partition(".")[2]: e for e in comparisons.compare("judge", first, labels, **settings)}
+    labelled = {e.indicator.partition(".")[2]: e for e in comparisons.compare("judge", first, labels, **settings)}
     oracle = replace(labels, cell=Cell(judge="scene@1"))
     others = {e.indicator.partition(".")[2] for e in comparisons.compare("judge", first, oracle, **settings)}
-    assert set(people) - others == {"pearson_given_length", "within_respondents"}
-    assert people["pearson_given_length"].status == "degenerate", "every answer has one word"
+    assert set(labelled) - others == {"pearson_given_length", "within_respondents"}
+    assert labelled["pearson_given_length"].status == "degenerate", "every answer has one word"
 
 
 ITEMS = [
