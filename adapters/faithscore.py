@@ -357,8 +357,12 @@ class FaithScore(Benchmark):
         if rows is None:
             return super().read_criterion(path, form, respondents)
         who_else = RESPONDENTS if respondents is None else respondents
-        known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in who_else}
-        named = {who: known[who.lower()] for who in RESPONDENTS if who.lower() in known}
+        short = {name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower() for name in who_else}
+        meant = {who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS}
+        several = next((who for who, names in meant.items() if len(names) > 1), None)
+        if several is not None:
+            raise AnswerError(f"the respondent {several!r} could be {' or '.join(meant[several])}", place=str(path), remedy="Name one of them with --respondent.")  # fmt: skip
+        named = {who: names[0] for who, names in meant.items() if names}
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
         empty = 0.0 if self.scoring == "official" else None
