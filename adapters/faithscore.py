@@ -36,6 +36,7 @@ from typing import Any
 
 from hqm import (
     AnswerError,
+    AnswerRow,
     AskJudge,
     Benchmark,
     DataError,
@@ -47,9 +48,11 @@ from hqm import (
     Recording,
     Response,
     Verdict,
+    answer_text,
     build_parallel,
     fill,
     finding,
+    join_by_picture,
     mean_of,
     parser,
     read_records,
@@ -307,10 +310,13 @@ class FaithScore(Benchmark):
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `answer` and `image`, in the order of a picture's questions; or HQM's own format."""
+        """Records with `answer` and `image`, in the order of a picture's questions unless they repeat these; or HQM's format."""
         records = read_records(path)
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
+        if all(any(name in record for name in ("question", "prompt", "instruction")) for record in records):
+            rows = [AnswerRow.of(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
+            return form, {key: Response(answer_text(row.answer, row.place)) for key, row in join_by_picture(rows, form.items, path).items()}  # fmt: skip
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)
@@ -320,7 +326,7 @@ class FaithScore(Benchmark):
             image = PurePosixPath(str(take(record, "image", place))).name
             if not left.get(image):
                 raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer for each question.")  # fmt: skip
-            given[left[image].pop(0)] = Response(str(take(record, "answer", place)))
+            given[left[image].pop(0)] = Response(answer_text(take(record, "answer", place), place))
         return form, given
 
     def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:
@@ -359,9 +365,9 @@ class FaithScore(Benchmark):
         who_else = RESPONDENTS if respondents is None else respondents
         short = {name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower() for name in who_else}
         meant = {who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS}
-        several = next((who for who, names in meant.items() if len(names) > 1), None)
-        if several is not None:
-            raise AnswerError(f"the respondent {several!r} could be {' or '.join(meant[several])}", place=str(path), remedy="Name one of them with --respondent.")  # fmt: skip
+        for who, names in meant.items():
+            if len(names) > 1:
+                raise AnswerError(f"the respondent {who!r} could be {' or '.join(names)}", place=str(path), remedy="Name one with --respondent.")  # fmt: skip
         named = {who: names[0] for who, names in meant.items() if names}
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip

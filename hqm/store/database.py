@@ -303,14 +303,14 @@ class Store:
     # --- administrations ---
 
     def administered(
-        self, respondent: int, benchmark: str, *, form: str, digest: str, run: int, sight: str = ""
+        self, respondent: int, benchmark: str, *, form: str, digest: str, run: int, sight: str = "", when: float = 0.0
     ) -> None:
         """Record that a respondent was put a form (by its name and content hash) of a benchmark in a run."""
         with self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO administrations (respondent, benchmark, form, digest, run, sight, time) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (respondent, benchmark, form, digest, run, sight, time.time()),
+                (respondent, benchmark, form, digest, run, sight, when or time.time()),
             )
 
     def administrations(self, respondent: int, benchmark: str) -> set[tuple[str, str, int, str]]:

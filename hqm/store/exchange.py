@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import UsageError
 from hqm.files.parquet import pyarrow_library
 from hqm.signature import digest, digest_all
-from hqm.store.database import Ask, Store
+from hqm.store.database import Store
 from hqm.store.incoming import Incoming, read_export
-from hqm.types import Judgement, Response
+from hqm.types import Judgement
 
 _COLUMNS = (
     "kind", "respondent", "identity", "prompt", "image", "image_digest", "ask", "run", "attempt", "state", "text", "reason",
@@ -124,9 +124,9 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
     for (name, identity), administrations in incoming.administrations.items():
         number = store.respondent(name, json.loads(identity))
         for put in administrations:
-            store.administered(
-                number, put["benchmark"], form=put["form"], digest=put["form_digest"], run=put["run"], sight=put["sight"]
-            )
+            form, put_hash, when = put["form"], put["form_digest"], put.get("time") or 0.0
+            at = {"run": put["run"], "sight": put.get("sight") or "", "when": when}
+            store.administered(number, put["benchmark"], form=form, digest=put_hash, **at)
     for benchmark, image, image_digest in incoming.images:
         store.remember_images(benchmark, {image: image_digest})
     for (benchmark, form, run, when), judgements in incoming.judgements.items():
@@ -138,30 +138,31 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
 
 def _kept(incoming: Incoming, store: Store) -> list[str]:
     """The places of the rows that say something else than the store does about the same answer or judgement."""
-    kept = []
-    for (name, identity, run), answers in incoming.answers.items():
+    numbers = {}
+    for name, identity, run in incoming.answers:
         number = store.find_respondent(name, json.loads(identity))
-        there = _attempts(store, number, run) if number is not None else {}
-        for place, attempt, ask, response, _ in answers:
-            before = there.get((ask.digest, attempt))
+        if number is not None:
+            numbers[name, identity, run] = number
+    wanted = {(number, run) for (_, _, run), number in numbers.items()}
+    digests = {row["id"]: row["digest"] for row in store.rows("asks")} if wanted else {}
+    there = {
+        (row["respondent"], row["run"], digests[row["ask"]], row["attempt"]): (row["state"], row["text"])
+        for row in (store.rows("answers") if wanted else ())
+        if (row["respondent"], row["run"]) in wanted
+    }
+    kept = []
+    for key, number in numbers.items():
+        for place, attempt, ask, response, _ in incoming.answers[key]:
+            before = there.get((number, key[2], ask.digest, attempt))
             if before is not None and before != (response.state, response.text):
                 kept.append(place)
     known: dict[tuple[str, str, str, int], dict[tuple[str, str], Judgement]] = {}
     for (benchmark, form, run, _), judgements in incoming.judgements.items():
         for place, judgement in judgements:
-            key = (benchmark, judgement.judge, form, run)
-            if key not in known:
-                known[key] = {(j.respondent, j.item): j for j in store.judgements(*key)}
-            stored = known[key].get((judgement.respondent, judgement.item))
+            by = (benchmark, judgement.judge, form, run)
+            if by not in known:
+                known[by] = {(j.respondent, j.item): j for j in store.judgements(*by)}
+            stored = known[by].get((judgement.respondent, judgement.item))
             if stored is not None and (stored.label, stored.reply) != (judgement.label, judgement.reply):
                 kept.append(place)
     return kept
-
-
-def _attempts(store: Store, respondent: int, run: int) -> Mapping[tuple[str, int], tuple[str, str]]:
-    """(digest of the ask, attempt) -> state and text."""
-    rows = store.attempts(respondent, run)
-    return {(ask, attempt): (state, text) for ask, attempt, state, text in rows}
-
-
-__all__ = ["Ask", "Response", "export_store", "import_store"]
