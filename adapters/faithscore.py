@@ -315,14 +315,13 @@ class FaithScore(Benchmark):
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
         if all(any(name in record for name in ("question", "prompt", "instruction")) for record in records):
-            rows = [AnswerRow.of(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
-            return form, {key: Response(answer_text(row.answer, row.place)) for key, row in join_by_picture(rows, form.items, path).items()}  # fmt: skip
+            joined = join_by_picture([AnswerRow.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)], form.items, path)  # fmt: skip
+            return form, {key: Response(answer_text(row.answer, row.place)) for key, row in joined.items()}
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)
-        given: dict[str, Response] = {}
-        for i, record in enumerate(records, 1):
-            place = f"{path}: record {i}"
+        given = {}
+        for place, record in ((f"{path}: record {i}", record) for i, record in enumerate(records, 1)):
             image = PurePosixPath(str(take(record, "image", place))).name
             if not left.get(image):
                 raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer for each question.")  # fmt: skip
@@ -365,13 +364,12 @@ class FaithScore(Benchmark):
         who_else = RESPONDENTS if respondents is None else respondents
         short = {name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower() for name in who_else}
         meant = {who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS}
-        for who, names in meant.items():
-            if len(names) > 1:
-                raise AnswerError(f"the respondent {who!r} could be {' or '.join(names)}", place=str(path), remedy="Name one with --respondent.")  # fmt: skip
+        empty = 0.0 if self.scoring == "official" else None
+        if clash := next((who for who, names in meant.items() if len(names) > 1), None):
+            raise AnswerError(f"the respondent {clash!r} could be {' or '.join(meant[clash])}", place=str(path), remedy="Name one with --respondent.")  # fmt: skip
         named = {who: names[0] for who, names in meant.items() if names}
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
-        empty = 0.0 if self.scoring == "official" else None
         return [
             Judgement("human", item, named[who], sum(facts) / len(facts) if facts else empty)
             for who, item, row in rows
