@@ -32,6 +32,8 @@ from hqm import (
     Metric,
     Response,
     Verdict,
+    answer_text,
+    check_questions,
     finding,
     ratio,
     read_json,
@@ -175,16 +177,19 @@ class AmberD(Benchmark):
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
         given: dict[str, Response] = {}
+        asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
                 raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
             if key in form.by_id:
-                given[key] = Response(str(take(record, "response", place)))
+                given[key] = Response(answer_text(take(record, "response", place), place))
+                asked.append((place, str(record.get("query") or ""), form.by_id[key]))
             elif not key.isdecimal() or int(key) not in self.annotations:
                 what = f"AMBER has no id {key!r}"
                 raise AnswerError(what, place=place, remedy="Check that the file belongs to AMBER.")
+        check_questions(asked, path)
         return form, given
 
     def check(self, form: Form) -> Iterable[Finding]:

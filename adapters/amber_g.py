@@ -47,6 +47,8 @@ from hqm import (
     Recipe,
     Response,
     Verdict,
+    answer_text,
+    check_questions,
     finding,
     ratio,
     read_json,
@@ -289,17 +291,19 @@ class AmberG(Benchmark):
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
         given: dict[str, Response] = {}
+        asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
                 raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
             if key in form.by_id:
-                text = take(record, "response", place)
-                given[key] = Response("" if text is None else str(text))
+                given[key] = Response(answer_text(take(record, "response", place), place))
+                asked.append((place, str(record.get("query") or ""), form.by_id[key]))
             elif key not in self.annotations:
                 remedy = "Check that the file belongs to AMBER."
                 raise AnswerError(f"AMBER has no id {key!r}", place=place, remedy=remedy)
+        check_questions(asked, path)
         return form, given
 
     def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:

@@ -36,6 +36,7 @@ from typing import Any
 
 from hqm import (
     AnswerError,
+    AnswerRow,
     AskJudge,
     Benchmark,
     DataError,
@@ -47,9 +48,11 @@ from hqm import (
     Recording,
     Response,
     Verdict,
+    answer_text,
     build_parallel,
     fill,
     finding,
+    join_by_picture,
     mean_of,
     parser,
     read_records,
@@ -307,20 +310,22 @@ class FaithScore(Benchmark):
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `answer` and `image`, in the order of a picture's questions; or HQM's own format."""
+        """Records with `answer` and `image`, in the order of a picture's questions unless they repeat these; or HQM's format."""
         records = read_records(path)
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
+        if all(any(name in record for name in ("question", "prompt", "instruction")) for record in records):
+            joined = join_by_picture([AnswerRow.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)], form.items, path)  # fmt: skip
+            return form, {key: Response(answer_text(row.answer, row.place)) for key, row in joined.items()}
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)
-        given: dict[str, Response] = {}
-        for i, record in enumerate(records, 1):
-            place = f"{path}: record {i}"
+        given = {}
+        for place, record in ((f"{path}: record {i}", record) for i, record in enumerate(records, 1)):
             image = PurePosixPath(str(take(record, "image", place))).name
             if not left.get(image):
                 raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer for each question.")  # fmt: skip
-            given[left[image].pop(0)] = Response(str(take(record, "answer", place)))
+            given[left[image].pop(0)] = Response(answer_text(take(record, "answer", place), place))
         return form, given
 
     def _annotated(self, path: Path, form: Form) -> list[tuple[str, str, dict[str, Any]]] | None:
@@ -357,11 +362,14 @@ class FaithScore(Benchmark):
         if rows is None:
             return super().read_criterion(path, form, respondents)
         who_else = RESPONDENTS if respondents is None else respondents
-        known = {re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower(): name for name in who_else}
-        named = {who: known[who.lower()] for who in RESPONDENTS if who.lower() in known}
+        short = {name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower() for name in who_else}
+        meant = {who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS}
+        empty = 0.0 if self.scoring == "official" else None
+        if clash := next((who for who, names in meant.items() if len(names) > 1), None):
+            raise AnswerError(f"the respondent {clash!r} could be {' or '.join(meant[clash])}", place=str(path), remedy="Name one with --respondent.")  # fmt: skip
+        named = {who: names[0] for who, names in meant.items() if names}
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
-        empty = 0.0 if self.scoring == "official" else None
         return [
             Judgement("human", item, named[who], sum(facts) / len(facts) if facts else empty)
             for who, item, row in rows

@@ -53,6 +53,7 @@ from hqm import (
     Replies,
     Response,
     Verdict,
+    contradict,
     fill,
     finding,
     mean_of,
@@ -310,6 +311,11 @@ class HalEval(Benchmark):
                 remedy=f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}.",
             )
         given = {}
+        pairs = [(f"record {i}", row, form.by_id[f"{picture}/truth"]) for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1)]  # fmt: skip
+        named = [(place, str(row["image"]), str(item.image)) for place, row, item in pairs if isinstance(row, dict) and row.get("image")]  # fmt: skip
+        wrong = [f"{place} is about {said!r:.60}, and the question about {own!r:.60}" for place, said, own in named if PurePosixPath(said).name != PurePosixPath(own).name]  # fmt: skip
+        if wrong:
+            contradict(wrong, len(rows), path, "Bring the rows into the order of the release's file, or say --part.")
         for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
             for kind, text in zip(("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True):
                 given[f"{picture}/{kind}"] = Response(text)

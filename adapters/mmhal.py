@@ -36,6 +36,8 @@ from hqm import (
     Replies,
     Response,
     Verdict,
+    answer_text,
+    check_questions,
     fill,
     finding,
     mean_of,
@@ -168,18 +170,20 @@ class MMHal(Benchmark):
             return super().read_answers(path, form)
         given: dict[str, Response] = {}
         ordered: list[Item] = []
+        asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(records):
             place = f"{path}: record {i + 1}"
             key = str(take(record, "image_id", place))
             if key not in form.by_id or key in given:
                 what = "is answered twice" if key in given else "is unknown"
                 raise AnswerError(f"the picture {key!r} {what}", place=place, remedy="Fill the release's template.")
-            text = take(record, "model_answer", place)
-            given[key] = Response("" if text is None else str(text))
+            given[key] = Response(answer_text(take(record, "model_answer", place), place))
             item = form.by_id[key]
+            asked.append((place, str(record.get("question", "")), item))
             # the release derives the kind from the place only
             kind = KINDS[i % len(KINDS)] if self.scoring == "official" else item.meta["kind"]
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
+        check_questions(asked, path)
         if self.scoring == "official" and len(records) != len(self.original):
             what = f"the file has {len(records)} answers, not {len(self.original)}"
             raise AnswerError(what, place=str(path), remedy="Answer every question, or score with --scoring paper.")

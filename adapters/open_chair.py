@@ -40,6 +40,8 @@ from hqm import (
     Recipe,
     Response,
     Verdict,
+    answer_text,
+    contradict,
     fill,
     finding,
     mean_of,
@@ -184,8 +186,21 @@ class OpenChair(Benchmark):
                 place=str(path),
                 remedy="Captions are joined to pictures by their row: give one caption for each row.",
             )
-        texts = [str(take(record, column, f"{path}: record {i}") or "") for i, record in enumerate(records, 1)]
-        return form, {item.id: Response(text) for item, text in zip(form.items, texts, strict=True)}
+        rows = [
+            (f"record {i}", record, item) for i, (record, item) in enumerate(zip(records, form.items, strict=True), 1)
+        ]
+        truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
+        wrong = [
+            f"{place} is about {said!r:.60}, and row {item.id} of the benchmark about {known!r:.60}"
+            for place, record, item in rows
+            for said, known in ((record.get("image"), item.image), (truth and record[truth], item.target))
+            if said and known and str(said).strip() != str(known).strip()
+        ]
+        if wrong:
+            contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
+        return form, {
+            item.id: Response(answer_text(take(record, column, place), place)) for place, record, item in rows
+        }
 
     # --- the judge ---
 

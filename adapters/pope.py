@@ -2,10 +2,11 @@
 
 Release: AoiDragon/POPE. There are up to nine question files: three ways of choosing the absent objects (random, popular,
 adversarial) for each of COCO, A-OKVQA and GQA; those that are present are read. An answer file is JSON lines of `question` and
-`answer` in the order of one question file.
+`answer` in the order of one question file; rows that name a picture or an id are joined by these, whatever their order. LLaVA's
+released answers name ids of LLaVA's own question file, which must lie beside them.
 
 Official and paper: the paper does not mention answers that are neither yes nor no; the release reads them as yes, matches
-answers and questions by row, and stops at the end of the shorter file (`official`). `paper` reads with the parser `strict`,
+answers and questions by row, and stops at the end of the shorter file (`official`; here rows must not contradict the questions). `paper` reads with the parser `strict`,
 leaves what cannot be read out of the mean, and counts it. Where a ratio divides by zero the release stops with an error; here
 the metric is null.
 """
@@ -16,6 +17,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from typing import Any
 from hqm import (
     YES_NO,
     AnswerError,
+    AnswerRow,
     Benchmark,
     Card,
     DataError,
@@ -32,11 +35,18 @@ from hqm import (
     Metric,
     Response,
     Verdict,
+    answer_text,
+    check_questions,
+    contradict,
     finding,
+    join_by_picture,
+    normalised,
+    of_parts,
     ratio,
     read_records,
     same_question,
     take,
+    with_questions_beside,
 )
 
 SOURCES, SPLITS = ("coco", "aokvqa", "gqa"), ("random", "popular", "adversarial")
@@ -49,6 +59,18 @@ def _released_yes_ratio(t: Mapping[str, Any]) -> Any:
 
 
 _FILE = re.compile(r"(coco|aokvqa|gqa)_pope_(?:seem_)?(random|popular|adversarial)\.jsonl?$")
+
+
+_UNCLEAR = "it does not show which question file it answers"
+
+
+def _spelled(text: str) -> str:
+    """The question as other copies of it spell it: the release's own generator writes 'imange' behind 'an'."""
+    return re.sub("imange", "image", text, flags=re.IGNORECASE)
+
+
+def _answer(row: AnswerRow) -> Response:
+    return Response(answer_text(row.answer, row.place))
 
 
 class Pope(Benchmark):
@@ -94,21 +116,60 @@ class Pope(Benchmark):
         return (*YES_NO[:-1], replace(YES_NO[-1], of=_released_yes_ratio))
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """JSON lines of `question` and `answer`, matched with the questions by row, as in the release."""
-        records = read_records(path)
-        form = self._part_of(records, form, path)
-        given = [str(take(record, "answer", f"{path}: record {i}")) for i, record in enumerate(records, 1)]
-        beyond = len(given) - len(form.items)
+        """Answers, joined by picture and question or by id; by row, as in the release, where the rows name neither."""
+        rows = [AnswerRow.of(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)]
+        if rows and not any(row.image for row in rows) and all(row.id for row in rows):
+            rows = with_questions_beside(rows, path) or rows
+        # a column `category` may also name something that is no part
+        rows = [replace(row, parts=tuple(part for part in row.parts if part in (*SPLITS, *PARTS))) for row in rows]
+        rows = of_parts(rows, form.items) or rows
+        if rows and all(row.image and row.question for row in rows):
+            form, about = self._by_picture(rows, form, path)
+            return form, {key: _answer(row) for key, row in about.items()}
+        form = self._part_of(rows, form, path)
+        named = self._by_id(rows, form)
+        if named is not None:
+            check_questions([(r.place, r.question, form.by_id[key]) for key, r in named.items()], path, _spelled)
+            return form, {key: _answer(row) for key, row in named.items()}
+        pairs = zip(rows, form.items, strict=False)
+        check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
+        return self._by_row(rows, form, path)
+
+    def _by_picture(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, AnswerRow]]:
+        parts = list(dict.fromkeys(item.part for item in form.items))
+        if len(parts) < 2 or all(row.parts for row in rows):
+            return form, join_by_picture(rows, form.items, path, _spelled)
+        fitting = []
+        for part in parts:
+            with suppress(AnswerError):
+                fitting.append((form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled)))
+        if len(fitting) != 1:
+            raise AnswerError(_UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
+        return fitting[0]
+
+    @staticmethod
+    def _by_id(rows: list[AnswerRow], form: Form) -> Mapping[str, AnswerRow] | None:
+        """Item id -> row, where every row names an item of one part; None where the ids are not the benchmark's."""
+        part = form.items[0].part
+        joined = {row.id if row.id in form.by_id else f"{part}/{row.id}": row for row in rows if row.id}
+        known = len(joined) == len(rows) and all(key in form.by_id for key in joined)
+        return joined if known and rows else None
+
+    def _by_row(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, Response]]:
+        if any(row.id for row in rows):
+            strange = [f"{row.place.rpartition(': ')[2]} answers {row.id!r}" for row in rows]
+            contradict(strange, len(rows), path, "Put the file of the questions that were asked beside the answers.")
+        beyond = len(rows) - len(form.items)
         if beyond > 0:
             if self.scoring == "paper":
-                what = f"{len(given)} answers for {len(form.items)} questions"
+                what = f"{len(rows)} answers for {len(form.items)} questions"
                 raise AnswerError(
                     what, place=str(path), remedy="The file must belong to one question file, row by row."
                 )
             part = form.items[0].part
             extra = (Item(f"{part}/beyond-{i}", "", "yes_no", None, part=part) for i in range(1, beyond + 1))
             form = replace(form, items=(*form.items, *extra))
-        return form, {item.id: Response(text) for item, text in zip(form.items, given, strict=False)}
+        return form, {item.id: _answer(row) for item, row in zip(form.items, rows, strict=False)}
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The four counts; an answer beyond the last question counts only for the release's yes-ratio."""
@@ -118,16 +179,19 @@ class Pope(Benchmark):
         return Verdict(0.0, {"beyond": 1.0, "beyond_yes": float(said == "yes")}, "ok", said or "")
 
     @staticmethod
-    def _part_of(records: list[dict[str, Any]], form: Form, path: Path) -> Form:
+    def _part_of(rows: list[AnswerRow], form: Form, path: Path) -> Form:
         """The part whose questions the answers repeat, if no part was named."""
         parts = list(dict.fromkeys(item.part for item in form.items))
-        if len(parts) < 2:
+        if len(parts) < 2 or (rows and all(row.id in form.by_id for row in rows)):
             return form
-        asked = [record.get("question") for record in records]
-        fitting = [part for part in parts if asked == [item.prompt for item in form.only(part).items[: len(asked)]]]
+        asked = [normalised(_spelled(row.question)) for row in rows]
+        fitting = [
+            part
+            for part in parts
+            if asked == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
+        ]
         if len(fitting) != 1:
-            what = "it does not show which question file it answers"
-            raise AnswerError(what, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
+            raise AnswerError(_UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:

@@ -27,7 +27,15 @@ from .benchmark.findings import check_form as check_form
 from .benchmark.findings import finding as finding
 from .benchmark.findings import same_question as same_question
 from .benchmark.interface import Benchmark as Benchmark
+from .benchmark.joining import AnswerRow as AnswerRow
+from .benchmark.joining import check_questions as check_questions
+from .benchmark.joining import contradict as contradict
+from .benchmark.joining import join_by_picture as join_by_picture
+from .benchmark.joining import normalised as normalised
+from .benchmark.joining import of_parts as of_parts
+from .benchmark.joining import with_questions_beside as with_questions_beside
 from .benchmark.recorded import Recording as Recording
+from .benchmark.recorded import answer_text as answer_text
 from .benchmark.registry import load as load
 from .benchmark.registry import load_all as load_all
 from .benchmark.registry import names as names
@@ -43,6 +51,7 @@ from .errors import AnswerError as AnswerError
 from .errors import CardError as CardError
 from .errors import DataError as DataError
 from .errors import DesignError as DesignError
+from .errors import FieldError as FieldError
 from .errors import HQMError as HQMError
 from .errors import ImageError as ImageError
 from .errors import NoReply as NoReply

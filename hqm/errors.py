@@ -5,6 +5,7 @@
     ├── CardError          a card.toml that cannot be used
     ├── DataError          a benchmark's file is missing, broken or not what its card says
     │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
+    │   ├── FieldError     a field of an item is misspelt, or holds what no question can be made of
     │   └── ImageError     a picture is missing, broken or outside its folder
     ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
     ├── NoReply            a judge that gave no reply to one question
@@ -58,6 +59,10 @@ class DataError(HQMError):
 
 class AnswerError(DataError):
     """A file of recorded answers or labels cannot be read against the benchmark."""
+
+
+class FieldError(DataError):
+    """A field of an item that is misspelt, or that holds what no question can be made of."""
 
 
 class ImageError(DataError):

@@ -127,6 +127,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "S107": edit(target="perhaps"),
     "S108": edit(type="moon"),
     "S109": edit(image="../000.png"),
+    "S110": edit(prompt={"text": "Is there a dog?"}),
     "S201": after(lambda f: lines(f, 2, (f / "items.jsonl").read_text().splitlines()[0])),
     "S202": edit(id="two words"),
     "S301": edit(prompt="Is there a cafÃ© in the image?"),

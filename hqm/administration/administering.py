@@ -68,6 +68,8 @@ def administer(
                 progress(job, count)
         asked += len(batch)
         errors += sum(response.state == "error" for _, response in batch)
+    for worksheet in worksheets:
+        worksheet.record_complete()
     left = sum(len(worksheet.requests) for worksheet in worksheets) - asked if stop() else 0
     return Outcome(asked, errors, tuple((worksheets[i].respondent.name, error) for i, error in failed.items()), left)
 
@@ -87,12 +89,31 @@ class _Worksheet:
         # an answer is matched to its request by identity: requests are values, and two may be equal
         self._owner = {id(request): (job, question) for job, question, request in first.values()}
         self._numbers: dict[int, int] = {}
+        self._recorded: set[int] = set()
+        self._answered: set[tuple[Sampling, Key]] = set()
+        self.record_complete()
 
     def _number(self, job: Job) -> int:
         key = id(job)
         if key not in self._numbers:
             self._numbers[key] = self.store.respondent(self.respondent.name, job.assignment.identity())
         return self._numbers[key]
+
+    def _record(self, job: Job) -> None:
+        """Record that the respondent was put this administration."""
+        if id(job) in self._recorded:
+            return
+        self._recorded.add(id(job))
+        form, run = job.administration.form, job.administration.run
+        name = job.assignment.benchmark.name
+        self.store.administered(self._number(job), name, form=form.name, digest=form.digest, run=run, sight=job.sight)
+
+    def record_complete(self) -> None:
+        """Record the administrations of which nothing is left to ask, though all their answers may be shared."""
+        for job in self.jobs:
+            asked = {(request.sampling, key) for key, (_, request) in job.todo.items()}
+            if asked <= self._answered and (asked or job.stored) and not job.broken:
+                self._record(job)
 
     def store_broken(self) -> int:
         """Store what cannot be asked as errors, and the hashes of the pictures; the number of errors."""
@@ -101,6 +122,7 @@ class _Worksheet:
             if job.pictures.items() - self.store.images(name).items():
                 self.store.remember_images(name, job.pictures)
             if job.broken:
+                self._record(job)
                 answers = [
                     (question, Response("", "error", job.reasons[key])) for key, (question, _) in job.broken.items()
                 ]
@@ -114,6 +136,8 @@ class _Worksheet:
         for request, response in batch:
             job, question = self._owner[id(request)]
             grouped.setdefault((self._number(job), request.run), []).append((question, response))
+            self._answered.add((request.sampling, (question.digest, request.run)))
+            self._record(job)
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
         for (number, run), answers in grouped.items():
             self.store.append(number, run, answers)

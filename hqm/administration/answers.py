@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
+from hqm.administration.existence import was_put
 from hqm.benchmark.interface import Benchmark
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all
@@ -59,4 +60,6 @@ class Answers:
 
     def _rows(self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int) -> list[Row | None]:
         rows = self.store.answer_rows(respondent.number, run)
+        if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
+            return [None] * len(form.items)
         return [rows.get(number) for number in self.asks.numbers(benchmark, form, respondent.live)]

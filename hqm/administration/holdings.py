@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Assignment, StoredRespondent
+from hqm.administration.existence import was_put
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import DesignError
 from hqm.store.database import Store
@@ -24,32 +26,30 @@ def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[Stor
 
 
 def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
-    """Every respondent in the store that answered something of a benchmark's original form."""
+    """Every respondent in the store that was put a benchmark's original form."""
     respondents: list[StoredRespondent] = []
     seen: dict[str, int] = {}
     store = asks.store
     for number, name, identity in store.respondents():
-        live = identity.get("kind") != "recorded"
-        numbers = set(store.ask_ids(asks.of(benchmark, benchmark.original, live)).values())
-        if not any(numbers & set(store.answers(number, run)) for run in store.runs(number)):
+        respondent = StoredRespondent(name, number, identity.get("kind") != "recorded", identity)
+        if not any(was_put(asks, benchmark, benchmark.original, respondent, run) for run in store.runs(number)):
             continue
         seen[name] = seen.get(name, 0) + 1
         shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        respondents.append(StoredRespondent(shown, number, live, identity))
+        respondents.append(replace(respondent, name=shown))
     return respondents
 
 
 def cells_in(
     asks: Asks, benchmark: Benchmark, forms: Sequence[Form], respondents: Sequence[StoredRespondent]
 ) -> list[Cell]:
-    """The administrations of which the store holds any answer, the original form first."""
+    """The administrations that were put to any of these respondents, the original form first."""
     cells: dict[tuple[int, int], Cell] = {}
     store = asks.store
     for order, form in enumerate(forms):
         for respondent in respondents:
-            numbers = set(store.ask_ids(asks.of(benchmark, form, respondent.live)).values())
             for run in store.runs(respondent.number):
-                if (order, run) not in cells and numbers & store.answers(respondent.number, run).keys():
+                if (order, run) not in cells and was_put(asks, benchmark, form, respondent, run):
                     cells[order, run] = Cell(form.name, run, sight="blind" if asks.blind else "")
     return [cells[key] for key in sorted(cells)]
 

@@ -35,6 +35,8 @@ class Job:
     reasons: Mapping[Key, str] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
+    sight: str = ""
+    """`blind` where the questions are put without their pictures."""
 
     @property
     def label(self) -> str:
@@ -84,6 +86,7 @@ def plan(asks: Asks, assignment: Assignment, administration: Administration, *, 
         todo=todo,
         broken=broken,
         reasons=reasons,
+        sight="blind" if asks.blind else "",
         pictures={
             question.image: question.image_digest for question in asked if question.image and question.image_digest
         },

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hqm.errors import CardError
 from hqm.signature import digest
@@ -18,7 +18,7 @@ from hqm.types import HALLUCINATION_TYPES, Task
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DataSection(_Section):
@@ -35,6 +35,15 @@ class DataSection(_Section):
     """The file with the sizes or SHA-256 sums of the pictures, below the folder: records, or what `sha256sum` prints."""
     encoding: str = "utf-8"
     """The encoding of the items file."""
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, encoding: str) -> str:
+        try:
+            "a".encode(encoding)
+        except (LookupError, ValueError):
+            raise ValueError(f"there is no encoding {encoding!r}; write utf-8, latin-1, utf-16, ...") from None
+        return encoding
 
 
 class FieldsSection(_Section):
@@ -56,6 +65,12 @@ class FieldsSection(_Section):
     """What the item shares with others; the picture unless the file says otherwise."""
     options: str = "options"
     """The options of a multiple choice: a list, or one text with | between the options."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> FieldsSection:
+        if self.prompt == self.target:
+            raise ValueError(f"the question and the right answer are both the field {self.prompt!r}")
+        return self
 
 
 class PromptSection(_Section):
@@ -148,7 +163,7 @@ class Card(_Section):
         From `Card.load`: the file is not TOML, a required key is missing, or a key is unknown or has a wrong value.
     """
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=100)
     """Its name in commands and signatures: lower-case letters, digits and underscores."""
     title: str
     """Its name in reports."""
@@ -160,7 +175,7 @@ class Card(_Section):
     """One sentence for lists and reports."""
     group: str = ""
     """The name that stands for several benchmarks together (`shapes`, `amber`)."""
-    adapter: str = ""
+    adapter: str = Field(default="", pattern=r"^[a-z0-9_]*$")
     """The module in `adapters` that scores it; when empty, the module of the benchmark's name, if there is one."""
     types: tuple[str, ...] = ()
     """The hallucination types it claims to measure."""
@@ -193,12 +208,16 @@ class Card(_Section):
     def load(cls, path: Path) -> Card:
         """Read a card.toml."""
         try:
-            data = tomllib.loads(path.read_text("utf-8"))
+            data = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:
             raise CardError(
                 "there is no such card", place=str(path), remedy="Write one, or correct the path."
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise CardError(f"it cannot be read: {error.strerror}", place=str(path)) from None
+        except RecursionError:
+            raise CardError("it is nested too deeply", place=str(path)) from None
+        except ValueError as error:  # no TOML, no UTF-8, or a number of more than 4,300 digits
             raise CardError(f"it is no TOML: {error}", place=str(path)) from None
         return cls.parse(data, str(path))
 

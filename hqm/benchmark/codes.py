@@ -39,6 +39,9 @@ _ALL = (
     Code("S107", "target-invalid", "error", "The right answer is missing, or has no place in the task or its options."),
     Code("S108", "type-unknown", "error", "A label is none of the eight hallucination types."),
     Code("S109", "image-outside", "error", "A picture's path leaves the image folder."),
+    Code(
+        "S110", "field-invalid", "error", "A field is misspelt, or holds what is no text: an object, a repeated option."
+    ),
     Code("S201", "id-twice", "error", "Two items have one id; the second is left out of the rest of the check."),
     Code("S202", "id-odd", "warning", "An id has spaces or control characters, which files of answers easily lose."),
     Code("S301", "mojibake", "warning", "A question shows signs of a wrong decoding, or holds control characters."),

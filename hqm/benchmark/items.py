@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from hqm.benchmark.card import Card
-from hqm.errors import DataError
+from hqm.benchmark.card import Card, FieldsSection
+from hqm.errors import DataError, FieldError
 from hqm.files.names import is_url, safe_name
 from hqm.files.records import read_records, take
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
@@ -38,35 +40,99 @@ def read_items(card: Card, data: Path) -> Form:
 
 
 def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
-    """The item of a record whose fields have the names that the card gives.
+    """The item of a record whose fields have the names that the card gives; other fields become its `meta`.
 
     Raises
     ------
     DataError
-        A field is missing, the type is unknown, or the target does not fit the task.
+        A field is missing, is misspelt, or holds what no text can be made of; the type is unknown, or the target does
+        not fit the task.
     ImageError
         The picture lies outside the image folder.
     """
     names, record = card.fields, dict(record)
-    options = record.get(names.options) or ()
-    if isinstance(options, str):
-        options = tuple(part.strip() for part in options.split("|"))
-    image = record.get(names.image) or None
-    if image is not None and not is_url(str(image)):
-        image = safe_name(str(image), place)
-    known = {getattr(names, field) for field in type(names).model_fields}
+    known = {getattr(names, field) for field in FieldsSection.model_fields}
+    _check_names(record, known, place)
+    image = _text(record.get(names.image), names.image, place) or None
+    if image is not None and not is_url(image):
+        image = safe_name(image, place)
+    options = _options(record.get(names.options), names.options, place)
+    meta = {key: value for key, value in record.items() if key not in known}
+    _check_storable([meta, record.get(names.target)], place)
     return Item(
-        id=str(take(record, names.id, place)),
-        prompt=str(take(record, names.prompt, place)),
+        id=_text(take(record, names.id, place), names.id, place, required=True),
+        prompt=_text(take(record, names.prompt, place), names.prompt, place, required=True),
         task=card.task,
-        target=_target(record.get(names.target), card, tuple(options), place),
+        target=_target(record.get(names.target), card, options, place),
         image=image,
-        type=hallucination_type(record.get(names.type), place),
-        part=str(record.get(names.part) or ""),
-        cluster=str(record.get(names.cluster) or image or ""),
-        options=tuple(str(option) for option in options),
-        meta={key: value for key, value in record.items() if key not in known},
+        type=hallucination_type(_text(record.get(names.type), names.type, place), place),
+        part=_text(record.get(names.part), names.part, place),
+        cluster=_text(record.get(names.cluster), names.cluster, place) or image or "",
+        options=options,
+        meta=meta,
     )
+
+
+def _check_names(record: Mapping[str, Any], known: set[str], place: str) -> None:
+    """Refuse a field that looks like a misspelling of one that the record does not have."""
+    absent = sorted(known - record.keys())
+    for name in record:
+        meant = get_close_matches(str(name), absent, 1, 0.75) if name not in known else []
+        if meant:
+            remedy = (
+                f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's [fields], if it is another."
+            )
+            raise FieldError(f"the field {name!r} looks like a misspelt {meant[0]!r}", place=place, remedy=remedy)
+
+
+def _text(value: Any, name: str, place: str, *, required: bool = False) -> str:
+    """A field's text: a text or a number is taken, null only for a field that may be empty."""
+    if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, float))):
+        kind = {bool: "true or false", dict: "an object", list: "a list"}.get(type(value), type(value).__name__)
+        raise FieldError(f"the field {name!r} is {kind}: {value!r:.60}", place=place, remedy="Write a text.")
+    if required and (value is None or not str(value).strip()):
+        raise FieldError(
+            f"the field {name!r} is {'null' if value is None else 'empty'}", place=place, remedy="Fill it."
+        )
+    text = "" if value is None else str(value)
+    _check_storable(value, place, name)
+    return text
+
+
+def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
+    """The options of a multiple choice: a list of texts, or one text with | between the options."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        value = value.split("|")
+    if not isinstance(value, (list, tuple)):
+        remedy = 'Write a list, ["red", "blue"], or one text, "red|blue".'
+        raise FieldError(f"the options are {value!r:.60}, which is no list", place=place, remedy=remedy)
+    options = tuple(_text(option, name, place, required=True).strip() for option in value)
+    twice = next((option for option in options if options.count(option) > 1), None)
+    if twice is not None:
+        raise FieldError(f"the option {twice!r} stands twice", place=place, remedy="Keep one of the two.")
+    if len(options) > len(LETTERS):
+        what = f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them"
+        raise FieldError(what, place=place, remedy=f"Keep at most {len(LETTERS)} options.")
+    return options
+
+
+def _check_storable(value: Any, place: str, name: str = "") -> None:
+    """Refuse what neither a hash nor a store can hold: a number that is none, half of a character."""
+    what = f"the field {name!r} has" if name else "it has"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FieldError(f"{what} the number {value!r}", place=place, remedy="Write null, or leave it out.")
+    if isinstance(value, str) and ("\0" in value or any("\ud800" <= character <= "\udfff" for character in value)):
+        remedy = "Save the file as UTF-8 again."
+        raise FieldError(f"{what} a character that cannot be stored: {value!r:.60}", place=place, remedy=remedy)
+    if isinstance(value, dict):
+        for key, inside in value.items():
+            _check_storable(key, place, name)
+            _check_storable(inside, place, name or str(key))
+    elif isinstance(value, (list, tuple)):
+        for inside in value:
+            _check_storable(inside, place, name)
 
 
 def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> Any:
@@ -79,14 +145,31 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         letters = LETTERS[: len(options)]
         text = str(target).strip()
         if text in options:
-            return letters[options.index(text)]
-        if len(options) < 2 or text.upper() not in letters or not text:
+            letter = letters[options.index(text)]
+            if len(text) == 1 and text in letters and text != letter:
+                what = f"the target {text!r} is the option {letter} and the letter of {options[letters.index(text)]!r}"
+                raise DataError(what, place=place, remedy="Order or write the options so that both mean the same.")
+            return letter
+        if len(options) < 2 or text.upper() not in letters or len(text) != 1:
             remedy = "A choice needs two options or more, and a target that is an option or its letter."
             raise DataError(f"the target is {target!r} and the options are {list(options)}", place=place, remedy=remedy)
         return text.upper()
-    if target is None and card.task == "vqa":
-        raise DataError("it has no target", place=place, remedy="A short-answer item needs the right answer.")
+    if card.task == "vqa":
+        _check_short(target, place)
     return target
+
+
+def _check_short(target: Any, place: str) -> None:
+    """Refuse a right answer that no short answer can name."""
+    targets = target if isinstance(target, list) else [target]
+    if target is None or not targets or not all(_is_short(each) for each in targets):
+        what = "it has no target" if target is None or target in ("", []) else f"the target is {target!r:.60}"
+        remedy = "A short-answer item needs the right answer: a text, a number, or a list of them."
+        raise DataError(what, place=place, remedy=remedy)
+
+
+def _is_short(target: Any) -> bool:
+    return isinstance(target, (str, int, float)) and not isinstance(target, bool) and bool(str(target).strip())
 
 
 def hallucination_type(label: Any, place: str = "") -> str | None:

@@ -25,21 +25,17 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
     Raises
     ------
     AnswerError
-        An item or respondent is unknown, a label is no number between 0 and 1, or a pair is labelled twice.
+        An item or respondent is unknown, a name could mean several respondents, a label is no number between 0 and 1, or
+        a pair is labelled twice.
     """
-    short = {name.rpartition("/")[2].rpartition(":")[2]: name for name in respondents or ()}
     labels: dict[tuple[str, str, str], Judgement] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = str(first_field(record, ("item", "id"), place))
         name = str(record.get("respondent", "") if respondents is None else take(record, "respondent", place))
-        name = short.get(name, name) if name not in (respondents or ()) else name
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
-        if respondents is not None and name not in respondents:
-            raise AnswerError(
-                f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}."
-            )
+        name = name if respondents is None else respondent_named(name, respondents, place)
         rater = str(record.get("rater") or "")
         if (item, name, rater) in labels:
             raise AnswerError(
@@ -50,6 +46,37 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
     if not labels:
         raise AnswerError("it holds no label", place=str(path))
     return _pooled(list(labels.values()), judge)
+
+
+def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
+    """The respondent that a file means: its whole name, or as much of its end as no other respondent shares.
+
+    The kind in front (`recorded/`, `hf/`, `openai/`), an owner and a folder may be left out, and so may the settings behind
+    a question mark.
+
+    >>> respondent_named("llava", ["recorded/llava", "hf/org/instructblip"], "labels.csv")
+    'recorded/llava'
+
+    Raises
+    ------
+    AnswerError
+        No respondent has this name, or several do.
+    """
+    if name in respondents:
+        return name
+    meant = [respondent for respondent in respondents if name in _short_names(respondent)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        what = f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}"
+        raise AnswerError(what, place=place, remedy="Write the whole name.")
+    raise AnswerError(f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}.")
+
+
+def _short_names(respondent: str) -> set[str]:
+    """What a respondent may be called: every end of its name behind a slash or a colon, with and without its settings."""
+    names = {respondent, respondent.partition("?")[0]}
+    return names | {name[i + 1 :] for name in names for i, character in enumerate(name) if character in "/:"}
 
 
 def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:

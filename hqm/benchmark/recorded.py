@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from hqm.errors import AnswerError
-from hqm.files.records import read_records
+from hqm.files.records import read_records, whole_number
+from hqm.signature import canonical_json
 from hqm.types import ORIGINAL, Form, Response, State
 
 _IDS = ("item", "id", "question_id")
@@ -38,16 +39,41 @@ def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> 
     )
 
 
+def answer_text(value: Any, place: str) -> str:
+    """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
+
+    Raises
+    ------
+    AnswerError
+        It is an object, a list, true or false, which no respondent wrote.
+    """
+    if isinstance(value, (dict, list, bool)):
+        raise AnswerError(f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text.")
+    return "" if value is None else str(value)
+
+
+def _name(value: Any, what: str, place: str) -> str:
+    """An id or a name: a text that is not empty, or a number."""
+    if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
+        raise AnswerError(f"the {what} is {value!r:.60}", place=place, remedy="Write a text or a whole number.")
+    return str(value)
+
+
 def _response(record: Mapping[str, Any], place: str) -> Response:
-    text = first_field(record, _TEXTS, place)
+    text = answer_text(first_field(record, _TEXTS, place), place)
     state = record.get("state", "ok")
     if state not in get_args(State):
         raise AnswerError(
             f"the state {state!r} is unknown", place=place, remedy=f"It is one of {', '.join(get_args(State))}."
         )
-    return Response(
-        "" if text is None else str(text), cast(State, state), str(record.get("reason", "")), record.get("detail") or {}
-    )
+    detail, reason = record.get("detail") or {}, record.get("reason")
+    if not isinstance(detail, dict):
+        raise AnswerError(f"the detail is {detail!r:.60}, which is no object", place=place)
+    try:
+        canonical_json(detail)
+    except ValueError:
+        raise AnswerError("its detail has a number that is none (NaN, infinity)", place=place) from None
+    return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
 def read_answers(path: Path, form: Form) -> dict[str, Response]:
@@ -61,7 +87,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     answers: dict[str, Response] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        key = str(first_field(record, _IDS, place))
+        key = _name(first_field(record, _IDS, place), "item", place)
         if key not in form.by_id:
             raise AnswerError(
                 f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
@@ -86,17 +112,18 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     for file in files:
         for i, record in enumerate(read_records(file), 1):
             place = f"{file}: record {i}"
-            form = str(record.get("form", ORIGINAL))
+            form = _name(record.get("form", ORIGINAL), "form", place)
             if form not in known:
                 raise AnswerError(
                     f"there is no form {form!r}", place=place, remedy=f"The forms are {', '.join(known)}."
                 )
-            key = str(first_field(record, _IDS, place))
+            key = _name(first_field(record, _IDS, place), "item", place)
             if key not in known[form].by_id:
                 if key in known[ORIGINAL].by_id:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
-            who = (str(record.get("respondent", file.stem)), form, int(record.get("run", 0)))
+            name = _name(record.get("respondent", file.stem), "respondent", place)
+            who = (name, form, whole_number(record.get("run", 0), "run", place))
             answers = recorded.setdefault(who, {})
             if key in answers:
                 raise AnswerError(

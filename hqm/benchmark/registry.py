@@ -27,6 +27,7 @@ from hqm.files.hub import hub_folder, is_hub
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
+_ADAPTERS = "Remove the key `adapter`, or name a module of `hqm.adapters`; own code belongs into an adapter.py."
 
 
 def shipped() -> Path:
@@ -120,7 +121,8 @@ def load(
     if path.suffix == ".py":
         adapter, its_card, folder = _from_file(path)
     elif (path / "card.toml").is_file():
-        adapter, its_card, folder = _class_in(path / "adapter.py"), Card.load(path / "card.toml"), path
+        its_card, folder = Card.load(path / "card.toml"), path
+        adapter = _beside(its_card, path / "adapter.py")
     elif (shipped() / name / "card.toml").is_file():
         folder = shipped() / name
         its_card = Card.load(folder / "card.toml")
@@ -161,9 +163,22 @@ def _adapter(card: Card) -> type[Benchmark]:
     name = card.adapter or card.name
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
-            raise CardError(f"there is no adapter {card.adapter!r}", place=card.name)
+            raise CardError(f"there is no adapter {card.adapter!r}", place=card.name, remedy=_ADAPTERS)
         return Benchmark
-    return _class_of(importlib.import_module(f"hqm.adapters.{name}"))
+    adapter = _class_of(importlib.import_module(f"hqm.adapters.{name}"))
+    if card.adapter and adapter is Benchmark:
+        raise CardError(f"the adapter {card.adapter!r} defines no benchmark", place=card.name, remedy=_ADAPTERS)
+    return adapter
+
+
+def _beside(card: Card, path: Path) -> type[Benchmark]:
+    """The class in the adapter.py beside a card; without that file, the adapter that the card names."""
+    if not card.adapter:
+        return _class_in(path)
+    if path.is_file():
+        what = f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it"
+        raise CardError(what, place=str(path.parent), remedy="Remove one of the two.")
+    return _adapter(card)
 
 
 def _class_in(path: Path) -> type[Benchmark]:

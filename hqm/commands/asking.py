@@ -129,6 +129,7 @@ def audit(
         store = writable(path, wanted.no_wait)
     with store as opened:
         session = session_of(benchmarks, opened, options)
+        session.check_labels()
         complete = offline or _administer(session)
         if wanted.dry_run:
             return

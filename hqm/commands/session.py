@@ -227,6 +227,15 @@ class Session:
         sampling = self.options.asking.sampling
         return [assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)]
 
+    def check_labels(self) -> None:
+        """Read the file of people's labels, so that one that does not fit ends the command before anybody is asked."""
+        path = self.options.judging.criterion
+        if path is None:
+            return
+        for benchmark in self.benchmarks:
+            names = [respondent.name for respondent in self.respondents(benchmark)]
+            benchmark.read_criterion(path, benchmark.original, names or None)
+
     def engine(self) -> Engine:
         """Who runs the requests, as the options say."""
         machine = self.options.machine

@@ -2,7 +2,7 @@
 
 The kind of JSON is recognised from the content, not from the file's name: POPE's `.json` files are JSON lines, and one of its
 caption files is a sequence of pretty-printed objects. CSV and Parquet are recognised by the suffix. What cannot be read is
-reported with its line.
+reported with its line, and so is what would be read wrongly: a key or a column that stands twice.
 """
 
 from __future__ import annotations
@@ -10,13 +10,45 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError
 
-_DECODER = json.JSONDecoder()
+_FIELD = 1 << 30
+"""Characters of the longest CSV field that is read; Python's own limit of 131,072 is shorter than some answers."""
+
+
+def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, refused where a key stands twice: which of the two values is meant, nobody knows."""
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        begins = ", ".join(f"{name}={value!r:.40}" for name, value in pairs[:2])
+        raise DataError(f"the key {twice!r} stands twice in the object {begins}, ...", remedy="Keep one of the two.")
+    return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=no_key_twice)
+
+
+@contextmanager
+def _json(place: str, line: int | None = None) -> Iterator[None]:
+    """Turn what the JSON reader raises into one sentence; `line` is where the value begins, if that is known."""
+    at = place if line is None else f"{place}:{line}"
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise DataError(f"it is no JSON: {error.msg}", place=f"{place}:{error.lineno}") from None
+    except DataError as error:
+        raise DataError(error.what, place=at, remedy=error.remedy) from None
+    except RecursionError:
+        raise DataError("it is nested too deeply", place=at, remedy="Flatten the record.") from None
+    except ValueError as error:  # a number of more than 4,300 digits
+        raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=at) from None
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
@@ -37,7 +69,12 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise DataError("it is a folder, not a file", place=str(path), remedy="Name a file inside it.") from None
     except OSError as error:
         raise DataError(f"it cannot be read: {error.strerror}", place=str(path)) from None
-    except UnicodeDecodeError as error:
+    except LookupError:
+        what, remedy = f"there is no encoding {encoding!r}", "Name one that Python knows in the card, such as utf-8."
+        raise DataError(what, place=str(path), remedy=remedy) from None
+    except ValueError as error:
+        if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
+            raise DataError(f"it cannot be read: {error}", place=str(path)) from None
         bad = f"byte {error.start} (0x{error.object[error.start]:02x}) is not {encoding}"
         raise DataError(
             bad, place=str(path), remedy="Save the file as UTF-8, or name its encoding in the card."
@@ -48,10 +85,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
 def read_json(path: Path) -> Any:
     """One JSON document."""
     text = read_text(path)
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"it is no JSON: {error.msg}", place=f"{path}:{error.lineno}") from None
+    with _json(str(path)):
+        return json.loads(text, object_pairs_hook=no_key_twice)
 
 
 def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
@@ -76,20 +111,33 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     if path.suffix.lower() == ".csv":
         return list(_csv(text, path))
     if text.lstrip().startswith("["):
-        try:
-            records = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(f"it is no JSON: {error.msg}", place=f"{path}:{error.lineno}") from None
+        with _json(str(path)):
+            records = json.loads(text, object_pairs_hook=no_key_twice)
         return [_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
     return list(_concatenated(text, path))
 
 
 def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    for line, row in enumerate(reader, 2):
+    for line, row in csv_rows(text, str(path)):
         if None in row or None in row.values():
-            raise DataError(f"the row does not have {len(reader.fieldnames or ())} fields", place=f"{path}:{line}")
-        yield dict(row)
+            raise DataError(f"the row does not have {len(row.keys() - {None})} fields", place=f"{path}:{line}")
+        yield row
+
+
+def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """The rows of a CSV text, each with its line; a row of another length than the heading holds None."""
+    csv.field_size_limit(_FIELD)
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        names = list(reader.fieldnames or ())
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            remedy = "Rename or remove one of the two."
+            raise DataError(f"the column {twice!r} stands twice", place=f"{place}:1", remedy=remedy)
+        for row in reader:
+            yield reader.line_num, dict(row)
+    except csv.Error as error:
+        raise DataError(f"it is no CSV: {error}", place=f"{place}:{reader.line_num}") from None
 
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
@@ -102,8 +150,11 @@ def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
             return
         try:
             record, at = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise DataError(f"it is no JSON: {error.msg}", place=f"{path}:{error.lineno}") from None
+        except (ValueError, DataError, RecursionError):
+            # read again, only to say where: the line of every record would take long to count
+            with _json(str(path), text.count("\n", 0, at) + 1):
+                _DECODER.raw_decode(text, at)
+            raise
         if not isinstance(record, dict):
             _object(record, f"{path}:{text.count(chr(10), 0, at) + 1}")
         yield record
@@ -124,3 +175,16 @@ def take(record: dict[str, Any], name: str, place: str) -> Any:
             remedy="Rename the field, or map it in the card's [fields].",
         )
     return record[name]
+
+
+def whole_number(value: Any, name: str, place: str) -> int:
+    """A count from 0 on, also as the text that a CSV file has.
+
+    >>> whole_number("2", "run", "answers.csv:3")
+    2
+    """
+    text = value.strip() if isinstance(value, str) else repr(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
+        remedy = f"Write {name} 0, 1, 2, ..."
+        raise DataError(f"the {name} is {value!r:.60}, which is no count", place=place, remedy=remedy)
+    return int(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import tomllib
@@ -17,9 +15,9 @@ from pydantic import ValidationError
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import hallucination_type, item_of
-from hqm.errors import DataError, ImageError
+from hqm.errors import DataError, FieldError, ImageError
 from hqm.files.names import safe_name
-from hqm.files.records import read_records, read_text
+from hqm.files.records import csv_rows, no_key_twice, read_records, read_text
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10
@@ -48,9 +46,9 @@ class Faults:
 def read_card(path: Path, faults: Faults) -> Card | None:
     """The card without its faulty keys; None if what is left says too little to go on."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of 5,000 digits
         faults.add("card-unreadable", f"it cannot be read: {error}", str(path))
         return None
     # what is left out may have hidden another fault; every round takes out at least one key
@@ -141,10 +139,12 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
         return None
     try:
         return item_of(record, card, place)
+    except FieldError as error:
+        faults.add("field-invalid", f"{error.what}. {error.remedy}", place)
     except DataError as error:
-        # id, question, type and picture are sound: what is left is the right answer
+        # every field is sound by itself: what is left is the right answer
         faults.add("target-invalid", f"{error.what}. {error.remedy}", place)
-        return None
+    return None
 
 
 def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -158,9 +158,15 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
                 continue
             place = f"{path}:{number}"
             try:
-                record = json.loads(line)
+                record = json.loads(line, object_pairs_hook=no_key_twice)
             except json.JSONDecodeError as error:
                 faults.add("record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place)
+                continue
+            except DataError as error:
+                faults.add("record-broken", error.what, place)
+                continue
+            except (ValueError, RecursionError) as error:
+                faults.add("record-broken", f"it cannot be read: {error}", place)
                 continue
             if isinstance(record, dict):
                 yield place, record
@@ -179,10 +185,12 @@ def _is_lines(text: str) -> bool:
 
 
 def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    for row in reader:
-        place = f"{path}:{reader.line_num}"
-        if None in row or None in row.values():
-            faults.add("record-broken", f"the row does not have {len(reader.fieldnames or ())} fields", place)
-        else:
-            yield place, dict(row)
+    try:
+        for line, row in csv_rows(text, str(path)):
+            if None in row or None in row.values():
+                what = f"the row does not have {len(row.keys() - {None})} fields"
+                faults.add("record-broken", what, f"{path}:{line}")
+            else:
+                yield f"{path}:{line}", row
+    except DataError as error:
+        faults.add("record-broken", error.what, error.place)

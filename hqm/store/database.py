@@ -14,37 +14,17 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.store.schema import SCHEMA, TABLES, VERSION
+from hqm.store.questions import Ask, ask
+from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
 from hqm.types import Judgement, Response, Row, Usage
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What is asked: a text, and the picture it is asked about."""
-
-    digest: str
-    prompt: str
-    image: str | None = None
-    image_digest: str | None = None
-
-
-def ask(prompt: str, image: str | None = None, image_digest: str | None = None, *, apart: Sequence[str] = ()) -> Ask:
-    """Address what is asked by its content: the text and the picture's bytes, whatever the picture's name.
-
-    `apart` holds questions apart that would otherwise be one; recorded answers use it, since a file may hold different
-    answers for rows that ask the same.
-
-    >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
-    True
-    """
-    return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
+__all__ = ["Ask", "Store", "ask", "can_be_written"]
 
 
 def _connect(target: str, *, uri: bool) -> sqlite3.Connection:
@@ -113,31 +93,23 @@ class Store:
         if version is None and not readonly:
             self._db.execute("PRAGMA journal_mode=WAL")
             with self._transaction():
-                if self._version() is None:
-                    for statement in filter(str.strip, SCHEMA.split(";")):
-                        self._db.execute(statement)
-                    for table in TABLES:
-                        for verb in ("UPDATE", "DELETE"):
-                            self._db.execute(
-                                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                                "BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END"
-                            )
-                    self._db.execute("INSERT INTO meta VALUES ('version', ?)", (str(VERSION),))
+                create(self._db)
             version = self._version()
         if version != VERSION:
             what = "it is no store of HQM" if version is None else f"it is a store of version {version}, not {VERSION}"
             raise StoreError(what, place=str(self.path), remedy="Name another file with --store.")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
+        if not readonly and "administrations" not in tables(self._db):
+            with self._transaction():
+                create(self._db)
 
-    def _version(self) -> int | None:
-        tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master")}
-        if not tables:
+    def _version(self) -> int | str | None:
+        there = tables(self._db)
+        if not there:
             return None
-        if "meta" not in tables:
-            return 0
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        return int(row[0]) if row else 0
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone() if "meta" in there else None
+        return 0 if row is None else int(row[0]) if str(row[0]).isdecimal() else str(row[0])
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -328,6 +300,36 @@ class Store:
         """How many answers there are, attempts included."""
         return int(self._first("SELECT COUNT(*) FROM answers")[0])
 
+    # --- administrations ---
+
+    def administered(
+        self, respondent: int, benchmark: str, *, form: str, digest: str, run: int, sight: str = "", when: float = 0.0
+    ) -> None:
+        """Record that a respondent was put a form (by its name and content hash) of a benchmark in a run."""
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO administrations (respondent, benchmark, form, digest, run, sight, time) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (respondent, benchmark, form, digest, run, sight, when or time.time()),
+            )
+
+    def administrations(self, respondent: int, benchmark: str) -> set[tuple[str, str, int, str]]:
+        """What a respondent was put of a benchmark: form's name, its content hash, run, sight."""
+        if "administrations" not in tables(self._db):
+            return set()
+        query = "SELECT form, digest, run, sight FROM administrations WHERE respondent = ? AND benchmark = ?"
+        return set(self._all(query, respondent, benchmark))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every administration in the store is recorded as one, so that what is not recorded was not put."""
+        return self._first("SELECT 1 FROM meta WHERE key = ?", WHOLE) is not None
+
+    def not_whole(self) -> None:
+        """From now on, the store holds answers whose administrations are not recorded."""
+        with self._transaction():
+            self._db.execute("DELETE FROM meta WHERE key = ?", (WHOLE,))
+
     # --- judgements and records ---
 
     def judge(
@@ -380,6 +382,8 @@ class Store:
             raise StoreError(
                 f"there is no table {table!r}", place=str(self.path), remedy=f"It has {', '.join(TABLES)}."
             )
+        if table not in tables(self._db):  # a store of HQM 0.1.0 that was never opened for writing since
+            return
         cursor = self._db.execute(f"SELECT * FROM {table}")
         columns = [column[0] for column in cursor.description]
         for row in cursor:
