@@ -39,6 +39,8 @@ class FileScore:
     signature: str
     mode: str | None = None
     """The judge procedure, where a release knows several."""
+    withheld: int = 0
+    """Answers that were withheld and are scored all the same, as the release does; the flag WITHHELD stands for it."""
     criterion: Mapping[str, float | None] = field(default_factory=dict)
     """How the verdicts follow people's labels, where labels were given."""
 
@@ -105,9 +107,10 @@ def score_file(
         n=len(form),
         unscored=matrix.unscored(),
         metrics={metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
-        states={state: counts[state] for state in STATES if counts[state]},
+        states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
+        withheld=int(matrix.withheld.sum()),
         criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
     )
 
@@ -180,6 +183,7 @@ def score_group(
         parser=next((score.parser for score in scores if score.parser), None),
         n=sum(score.n for score in scores),
         unscored=sum(score.unscored for score in scores),
+        withheld=sum(score.withheld for score in scores),
         metrics=metrics,
         states={s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))},
         signature=sign(

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_records
+from hqm.text import storable
 from hqm.types import ORIGINAL, Form, Response, State
 
 _IDS = ("item", "id", "question_id")
@@ -61,7 +62,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     answers: dict[str, Response] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        key = str(first_field(record, _IDS, place))
+        key = storable(str(first_field(record, _IDS, place)))
         if key not in form.by_id:
             raise AnswerError(
                 f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
@@ -91,12 +92,12 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
                 raise AnswerError(
                     f"there is no form {form!r}", place=place, remedy=f"The forms are {', '.join(known)}."
                 )
-            key = str(first_field(record, _IDS, place))
+            key = storable(str(first_field(record, _IDS, place)))
             if key not in known[form].by_id:
                 if key in known[ORIGINAL].by_id:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
-            who = (str(record.get("respondent", file.stem)), form, int(record.get("run", 0)))
+            who = (storable(str(record.get("respondent", file.stem))), form, int(record.get("run", 0)))
             answers = recorded.setdefault(who, {})
             if key in answers:
                 raise AnswerError(

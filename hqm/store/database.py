@@ -21,7 +21,9 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
+from hqm.store.each import append_each
 from hqm.store.schema import SCHEMA, TABLES, VERSION
+from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
 
 
@@ -44,6 +46,7 @@ def ask(prompt: str, image: str | None = None, image_digest: str | None = None, 
     >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
     True
     """
+    prompt, image = storable(prompt), storable(image)
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
 
 
@@ -76,7 +79,7 @@ class Store:
     >>> from hqm import Response, Store, ask
     >>> with Store(":memory:") as store:
     ...     who = store.respondent("hf/tiny", {"temperature": 1.0})
-    ...     store.append(who, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])
+    ...     _ = store.append(who, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])
     ...     [response.text for response in store.answers(who, 0).values()]
     ['Yes.']
     """
@@ -235,8 +238,11 @@ class Store:
 
     # --- answers ---
 
-    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
-        """Store answers in one transaction; all of them are kept or none."""
+    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> list[Response]:
+        """Store answers in one transaction; the responses as stored, with errors for those that no store can hold."""
+        return append_each(lambda part: self._append(respondent, run, part), answers)
+
+    def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
         now = time.time()
         with self._transaction():
             self._insert_asks(a for a, _ in answers)
