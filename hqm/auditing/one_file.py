@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.replies import played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.judges.procedure import verdicts
 from hqm.psychometrics import item_agreement, pearson
@@ -129,9 +130,15 @@ def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], ju
             remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: hqm audit --judge.",
         )
     replies = benchmark.read_replies(judgements, form)
-    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: played_back(replies.get(item.id, {})))
+    # what a release makes of an empty reply is asked for with what it makes of an empty answer
+    heard = whole if benchmark.withheld == "unscored" else _as_it_is
+    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {}))))
     builder.add_verdicts(_WHO, row, judged[_WHO])
     return builder.build()
+
+
+def _as_it_is(ask: AskJudge) -> AskJudge:
+    return ask
 
 
 def _against_labels(

@@ -80,9 +80,21 @@ def played_back(replies: Replies) -> AskJudge:
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None) -> str:
         for reply in left.get(role, iter(())):
-            if not has_words(reply):
-                raise NoReply(f"the recorded reply of the {role} is empty")
             return reply
         raise NoReply(f"no further reply of the {role} is recorded", remedy="Record every reply, in the order asked.")
 
     return ask
+
+
+def whole(ask: AskJudge) -> AskJudge:
+    """The same `ask`, to which an empty reply is none."""
+
+    async def ask_whole(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
+        reply = await ask(role, prompt, image, schema)
+        if not has_words(reply):
+            raise NoReply(f"the recorded reply of the {role} is empty")
+        return reply
+
+    return ask_whole

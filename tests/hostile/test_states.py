@@ -12,7 +12,7 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import gate
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.replies import played_back, whole
 from hqm.errors import NoReply, UsageError
 from hqm.scoring.states import ANSWERED, WITHHELD
 from hqm.text import has_words, storable
@@ -537,7 +537,7 @@ def test_a_recorded_reply_that_is_none(name: str, run: Run, tmp_path: Path) -> N
 
 def test_replay_says_that_a_reply_is_empty() -> None:
     async def ask() -> str:
-        return await played_back({"judge": [""]})("judge", "?")
+        return await whole(played_back({"judge": [""]}))("judge", "?")
 
     with pytest.raises(NoReply, match="empty"):
         asyncio.run(ask())
