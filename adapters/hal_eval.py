@@ -328,7 +328,7 @@ class HalEval(Benchmark):
         if texts is not None and (codes is None or self.scoring == "paper"):
             said = [str(text) for text in texts]
         else:
-            said = [{"0": "no", "1": "yes", "2": ""}.get(str(code), "?") for code in codes or ()]
+            said = [{"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()]
         if len(said) != 5 or "?" in said:
             remedy = "A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts."
             raise AnswerError(f"it is no row of five answers: {row}", place=place, remedy=remedy)

@@ -98,6 +98,9 @@ from .scoring.parsers import Parser as Parser
 from .scoring.parsers import parser as parser
 from .scoring.rules import mentions as mentions
 from .scoring.rules import settle as settle
+from .scoring.states import advice_on_cut as advice_on_cut
+from .scoring.states import unscored as unscored
+from .scoring.states import withheld as withheld
 from .scoring.words.base import Noun as Noun
 from .scoring.words.base import Recipe as Recipe
 from .scoring.words.base import Words as Words

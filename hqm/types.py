@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from hqm.errors import DesignError, UsageError
 from hqm.signature import digest, digest_all
+from hqm.text import REPLACED, has_words, storable
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
-State = Literal["ok", "unparsed", "refused", "truncated", "error", "missing"]
+State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable", "failed"]
 
 TASKS: tuple[Task, ...] = get_args(Task)
 STATES: tuple[State, ...] = get_args(State)
-"""How an answer came out. `truncated` and `refused` answers may still be scored by a benchmark's rule; `unparsed`,
-`error` and `missing` (never asked) never are."""
+"""How an answer came out: read (`ok`), read although it was cut at the limit of tokens (`truncated`), not readable
+(`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not given (`error`), never asked (`missing`). Only `ok`
+and `truncated` are answers: `hqm.scoring.states` counts the rest."""
 
 HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relation", "comparison", "ocr", "existence")
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
@@ -73,6 +75,9 @@ class Item:
     rule: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _make_storable(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, empty fields left out."""
         pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
@@ -82,6 +87,17 @@ class Item:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Item:
         return cls(**{**data, "options": tuple(data.get("options", ()))})
+
+
+def _make_storable(value: Item | Judgement) -> None:
+    """Replace, while a value is made, the characters in its texts that no store can hold."""
+    for each in fields(value):
+        text = getattr(value, each.name)
+        clean = (
+            tuple(map(storable, text)) if each.name == "options" else storable(text) if isinstance(text, str) else text
+        )
+        if clean != text:
+            object.__setattr__(value, each.name, clean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +198,49 @@ class Cell:
         return differing[0]
 
 
-class Response(NamedTuple):
-    """What a respondent answered: the text, how the answer ended and why, and what was measured meanwhile.
-
-    A named tuple, because a store may hold millions.
-    """
+class _Fields(NamedTuple):
+    """The fields of a response."""
 
     text: str
     state: State = "ok"
     reason: str = ""
     detail: Mapping[str, Any] = MappingProxyType({})
     """Token counts (`tokens_in`, `tokens_out`), seconds, probabilities of the first token, ..."""
+
+
+class Response(_Fields):
+    """What a respondent answered: the text, how the answer ended and why, and what was measured meanwhile.
+
+    A named tuple, because a store may hold millions. What no store and no file could hold is replaced when a response is
+    made, and `detail["replaced"]` says so.
+
+    >>> Response("Yes \\ud800")
+    Response(text='Yes \ufffd', state='ok', reason='', detail={'replaced': 'what cannot be stored'})
+    >>> Response("", "truncated").outcome, Response("Yes, and", "truncated").outcome
+    ('cut', 'truncated')
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, text: str, state: State = "ok", reason: str = "", detail: Mapping[str, Any] = MappingProxyType({})
+    ) -> Self:
+        clean, why = storable(text), storable(reason)
+        kept = storable(detail if isinstance(detail, Mapping) else {"detail": detail}) if detail else detail
+        if clean is not text or why is not reason or kept is not detail:
+            kept = {**kept, "replaced": REPLACED}
+        return super().__new__(cls, clean, state, why, kept)
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]
+        return cls(*iterable)
+
+    @property
+    def outcome(self) -> State:
+        """How it came out: its state, but `cut` or `empty` where it holds no word of an answer."""
+        if self.state in ("ok", "truncated") and not has_words(self.text):
+            return "cut" if self.state == "truncated" else "empty"
+        return self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +254,9 @@ class Judgement:
     """From 1 (faithful) to 0 (hallucinated); None when the judge did not decide."""
     reply: str = ""
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        _make_storable(self)
 
 
 @dataclass(frozen=True, slots=True)

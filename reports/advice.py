@@ -9,7 +9,7 @@ from hqm.reports.phrases import Sentence, counted, have, listed, say
 from hqm.reports.score_tables import shares
 from hqm.reports.tables import cell, estimate_percent, estimate_text, find, number, percent, short
 
-from hqm import BenchmarkAudit, Cell
+from hqm import BenchmarkAudit, Cell, unscored
 
 MOST = 3
 
@@ -49,7 +49,7 @@ def _lost(audit: BenchmarkAudit) -> Iterator[Sentence]:
     if total and lost / total > 0.01:
         worst = max(
             audit.respondents,
-            key=lambda row: sum(n for counts in row.states.values() for state, n in counts.items() if state not in ("ok", "truncated", "refused")),
+            key=lambda row: sum(map(unscored, row.states.values())),
         )  # fmt: skip
         yield say("{share} of the answers were not scored; {who} gave the most of them. Read them, then make the parser accept them or ask again.", share=percent(lost / total, 1), who=short(worst.name))  # fmt: skip
 

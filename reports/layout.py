@@ -7,10 +7,10 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hqm.reports.tables import number
+from hqm.reports.tables import number, withheld_note
 
 from hqm import Estimate
 
@@ -97,7 +97,8 @@ def estimated(estimate: Estimate | None, *, digits: int = 3, over: Sequence[str]
     spans = [estimate.interval(name) for name in over]
     span = next((s for s in spans if s is not None), None)
     ends = (None, None) if span is None else (span.low, span.high)
-    return measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
+    entry = measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
+    return replace(entry, span=f"{entry.span}{withheld_note(estimate)}".strip())
 
 
 def markdown(tables: Sequence[PaperTable]) -> str:

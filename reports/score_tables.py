@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.reports.names import spelled_out
-from hqm.reports.tables import DASH, Table, Text, cell, estimate_percent, find, interval, number, short
+from hqm.reports.tables import DASH, Table, Text, cell, estimate_percent, find, interval, number, short, withheld_scored
 
-from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores
+from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, unscored
 
 STEPS = 7
 """How many colours the heat map has."""
@@ -90,12 +90,14 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
             shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-            cells += [Text(number(row.scores.get(metric))), Text(shown)]
+            cells += [Text(f"{number(row.scores.get(metric))}{withheld_scored(audit, row)}"), Text(shown)]
         if places:
             cells.append(Text(place(places.get(row.name))))
         if sets:
             cells.append(Text(", ".join(tied.get(row.name, [])) or "alone"))
-        rows.append((*cells, *(Text(number(row.scores.get(name))) for name in others)))
+        rows.append(
+            (*cells, *(Text(f"{number(row.scores.get(name))}{withheld_scored(audit, row)}") for name in others))
+        )
     better = audit.metrics[first]["better"]
     notes = [
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The intervals come from leaving out each picture, with its questions, once."
@@ -285,16 +287,20 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-    seen = [state for state in STATES if any(row.states[c][state] for row in audit.respondents for c in audit.cells)]
-    shown = [state for state in STATES if state in seen or state != "missing"]
+    seen = [state for state in STATES if any(counts.get(state) for counts in audit.state_counts.values())]
+    shown = [state for state in STATES if state in seen or state not in ("missing", "cut", "empty")]
     rows: list[tuple[Text, ...]] = []
     for row in in_order(audit):
         for name in audit.cells:
-            counts = (Text(f"{row.states[name][state]:,}", muted=not row.states[name][state]) for state in shown)
-            rows.append((Text(short(row.name), row.name), Text(cell(name), name), *counts))
+            counts = [row.states[name].get(state, 0) for state in shown]
+            numbers = (Text(f"{count:,}", muted=not count) for count in counts)
+            rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
     notes = (
         "ok: read and scored. unparsed: no answer could be read from the text. refused: the respondent declined to answer. truncated: "
-        "cut off at the token limit, and scored if it could be read. error: no answer came back; never scored.",
+        "cut off at the token limit, and scored because it could be read. error: no answer came back. Only ok and truncated are scored.",
+        *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
+        *(["empty: the answer holds no word."] if "empty" in seen else []),
+        *(f"{cell(name)}: {advice}." for name, of in audit.state_counts.items() if (advice := advice_on_cut(of))),
     )
     columns = ("Respondent", "Administration", *shown)
     return Table(
@@ -368,11 +374,8 @@ def _scored(value: Any) -> Text:
 
 def shares(audit: BenchmarkAudit) -> tuple[int, int]:
     """How many answers the audit holds, and how many of them were not scored."""
-    total = sum(n for row in audit.respondents for counts in row.states.values() for n in counts.values())
-    read = sum(
-        counts[s] for row in audit.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused")
-    )
-    return total, total - read
+    counts = audit.state_counts.values()
+    return sum(sum(of.values()) for of in counts), sum(map(unscored, counts))
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:

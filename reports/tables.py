@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, statistic_name
 
-from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval
+from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, withheld
 
 DASH = "–"
 
@@ -114,14 +114,24 @@ def digits(estimate: Estimate) -> int:
 def estimate_text(estimate: Estimate) -> Text:
     """An estimate's number with its signature on demand, or a dash with the reason where there is no number."""
     behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
-    return Text(
-        number(estimate.value, digits(estimate)), behind, estimate.status != "ok", link=anchor(estimate.signature)
-    )
+    shown = f"{number(estimate.value, digits(estimate))}{withheld_note(estimate)}"
+    return Text(shown, behind, estimate.status != "ok", link=anchor(estimate.signature))
+
+
+def withheld_note(estimate: Estimate) -> str:
+    """The flag WITHHELD and its count, for a number that scores refused or empty answers; else nothing."""
+    return f" WITHHELD {estimate.detail['withheld']:,}" if "WITHHELD" in estimate.flags else ""
+
+
+def withheld_scored(audit: BenchmarkAudit, row: RespondentScores) -> str:
+    """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld answers; else nothing."""
+    count = withheld(row.states.get(audit.reference, {}))
+    return f" WITHHELD {count:,}" if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags) else ""
 
 
 def estimate_percent(estimate: Estimate, digits: int = 0) -> Text:
     """An estimate of a share in percent, with its signature on demand."""
-    return replace(estimate_text(estimate), text=percent(estimate.value, digits))
+    return replace(estimate_text(estimate), text=f"{percent(estimate.value, digits)}{withheld_note(estimate)}")
 
 
 def anchor(signature: str) -> str:

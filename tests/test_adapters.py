@@ -121,7 +121,7 @@ def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, le
     texts = [q["text"] for q in questions] + ["?"] * 10
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(json.dumps({"question": t, "answer": a}) for t, a in zip(texts, answers, strict=False)))
-    scored = score_file(hqm.load("pope", data=data), path, f"coco_{part}")
+    scored = score_file(hqm.load("pope", data=data, withheld="official"), path, f"coco_{part}")
     # d' is ours, not the release's
     assert {name: value for name, value in scored.metrics.items() if name != "d_prime"} == pope_rival(
         questions, answers
@@ -132,7 +132,8 @@ def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, le
         "official",
         "pope",
     )
-    assert scored.unscored == max(0, 3000 - length)
+    assert scored.withheld == answers.count("")
+    assert scored.unscored == max(0, 3000 - length) + answers.count("")
 
 
 def test_pope_tells_the_part_from_the_questions(data: Path, tmp_path: Path) -> None:
@@ -285,12 +286,13 @@ def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed
     rng.shuffle(answers)
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(answers))
-    scored = score_file(hqm.load("amber_d", data=data), path)
+    scored = score_file(hqm.load("amber_d", data=data, withheld="official"), path)
     expected = amber_rival(data, answers)
     assert {name: scored.metrics[name] for name in expected} == expected
     unread = sum(a["response"] not in ("Yes", "No") for a in answers if a["id"] > 1004)
     asked = sum(a["id"] > 1004 for a in answers)
-    assert scored.states.get("unparsed", 0) == unread
+    assert scored.states.get("unparsed", 0) + scored.states.get("empty", 0) == unread
+    assert scored.withheld == sum(not a["response"] for a in answers if a["id"] > 1004)
     assert scored.unscored == unread + 14216 - asked
 
 

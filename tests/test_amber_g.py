@@ -166,7 +166,7 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     rival = Rival(data, similar)
     answers = write_answers(rival, seed)
     (tmp_path / "a.json").write_text(json.dumps(answers))
-    benchmark: Any = hqm.load("amber_g", data=data)
+    benchmark: Any = hqm.load("amber_g", data=data, withheld="official")
     likeness = VectorLikeness("stub", lambda word: embed([word], [vectors[word]]))
     finder: Any = type("Stub", (), {"name": "stub", "__call__": staticmethod(stub_nouns)})()
     benchmark.words = Words(Recipe("stub", "stub"), finder, likeness)
@@ -178,12 +178,13 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
         cut = rival.printed(answers, at / 100)
         assert (scored.metrics[f"hal.at_{at}"], scored.metrics[f"cover.at_{at}"]) == (cut["hal"], cut["cover"])
     assert sum(scored.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)) == pytest.approx(1)
-    assert scored.states == {"ok": len(answers) - 1, "missing": 1005 - len(answers)}
+    empty = sum(not answer["response"] for answer in answers)
+    assert scored.states == {"ok": len(answers) - 1 - empty, "empty": empty, "missing": 1005 - len(answers)}
 
 
 def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> None:
     rival = Rival(data, lambda a, b: False)
-    answers = write_answers(rival, 9)
+    answers = [answer for answer in write_answers(rival, 9) if answer["response"]]
     (tmp_path / "a.json").write_text(json.dumps(answers))
     benchmark: Any = hqm.load("amber_g", data=data, scoring="paper")
     finder: Any = type("Stub", (), {"name": "stub", "__call__": staticmethod(stub_nouns)})()

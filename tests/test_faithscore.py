@@ -337,7 +337,7 @@ def test_faithscore_reads_the_releases_answer_files(data: Path, tmp_path: Path) 
 def test_faithscore_scores_files_of_answers_replies_and_labels(data: Path, tmp_path: Path) -> None:
     """`hqm score faithscore --answers FILE --judgements FILE --criterion annotation.jsonl`."""
     rows = [json.loads(line) for line in (data / "faithscore" / "annotation.jsonl").read_text().splitlines()][:90]
-    benchmark, rng = load(data), random.Random(1)
+    benchmark, rng = load(data, withheld="official"), random.Random(1)
     answers, path = tmp_path / "LLaVA.jsonl", tmp_path / "replies.jsonl"
     answers.write_text(
         "\n".join(json.dumps({"answer": r["answer"], "image": f"COCO_val2014_{r['id']}.jpg"}) for r in rows)

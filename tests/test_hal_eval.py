@@ -142,7 +142,11 @@ def rival(rows: list[list[int]], kind: str, everything: bool) -> dict[str, float
     return {"accuracy": right, "precision": precision, "recall": recall, "f1": f1, "yes_ratio": yes / len(pairs)}
 
 
-TEXTS = {0: ["no", "No", "It does not match", "I know"], 1: ["yes", "Yes", "they match"], 2: ["maybe", "", "a dog"]}
+TEXTS = {
+    0: ["no", "No", "It does not match", "I know"],
+    1: ["yes", "Yes", "they match"],
+    2: ["maybe", "unclear", "a dog"],
+}
 
 
 @pytest.mark.parametrize("shape", ["dictionaries", "lists"])

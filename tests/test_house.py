@@ -38,6 +38,7 @@ LAYERS = (
     "files",
     "psychometrics",
     "types",
+    "text",
     "signature",
     "errors",
     "version",

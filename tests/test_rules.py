@@ -53,5 +53,6 @@ def test_states_are_settled() -> None:
     assert settle(scored, Response("Yes, and the", "truncated")).state == "truncated"
     assert settle(scored, Response("Yes, and the", "truncated")).value == 1.0
     assert settle(unread, Response("I'm sorry, I can't help with that.")).state == "refused"
-    assert settle(unread, Response("The", "truncated")).state == "truncated"
+    # truncated is the state of an answer that could be read, so that unscored answers are counted by their states
+    assert settle(unread, Response("The", "truncated")).state == "unparsed"
     assert settle(unread, Response("blue")) == unread

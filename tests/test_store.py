@@ -94,16 +94,14 @@ def test_judgements_come_back(store: Store) -> None:
     assert store.judgements("other", "human", "original", 0) == []
 
 
-def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_stored_loses_neither_the_batch_nor_its_text(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         who = store.respondent("a", {})
-        with pytest.raises(ValueError, match="JSON"):
-            store.append(
-                who, 0, [(ask("1"), Response("x")), (ask("2"), Response("y", "ok", "", {"seconds": float("nan")}))]
-            )
-        assert store.count() == 0
-        store.append(who, 0, [(ask("1"), Response("x"))])
-        assert store.count() == 1
+        nan = Response("y", "ok", "", {"seconds": float("nan")})
+        assert nan.detail == {"seconds": None, "replaced": "what cannot be stored"}
+        kept = store.append(who, 0, [(ask("1"), Response("x")), (ask("2"), nan)])
+        assert [response.text for response in kept] == ["x", "y"]
+        assert store.count() == 2
 
 
 def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:

@@ -5,15 +5,16 @@ Answers are committed batch by batch, so that a killed run loses at most the bat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hqm.administration.engines import Engine, Stop, make_engine, never
 from hqm.administration.planning import Job, Key
 from hqm.errors import HQMError
 from hqm.respondents.base import Request, Sampling
 from hqm.store.database import Ask, Store
-from hqm.types import Response
+from hqm.types import Response, State
 
 Progress = Callable[[Job, int], None]
 """Called with a job and the number of its answers that have just been stored."""
@@ -28,6 +29,8 @@ class Outcome:
     failed: tuple[tuple[str, HQMError], ...]
     left: int = 0
     """What is still to be asked because the user asked to stop."""
+    states: Mapping[str, int] = field(default_factory=dict)
+    """How the answers came out: state -> number."""
 
 
 def administer(
@@ -56,22 +59,25 @@ def administer(
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
     worksheets = [_Worksheet(store, of_respondent) for of_respondent in by_respondent.values()]
-    asked, errors = 0, sum(worksheet.store_broken() for worksheet in worksheets)
+    states = Counter({"error": sum(worksheet.store_broken() for worksheet in worksheets)})
+    asked = 0
     failed: dict[int, HQMError] = {}
     run = engine or make_engine(workers=workers)
     for i, batch in run([(worksheet.respondent, worksheet.requests) for worksheet in worksheets], stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
-        for job, count in worksheets[i].store_answers(batch):
+        counts, outcomes = worksheets[i].store_answers(batch)
+        for job, count in counts:
             if progress:
                 progress(job, count)
         asked += len(batch)
-        errors += sum(response.state == "error" for _, response in batch)
+        states.update(outcomes)
     for worksheet in worksheets:
         worksheet.record_complete()
     left = sum(len(worksheet.requests) for worksheet in worksheets) - asked if stop() else 0
-    return Outcome(asked, errors, tuple((worksheets[i].respondent.name, error) for i, error in failed.items()), left)
+    given_up = tuple((worksheets[i].respondent.name, error) for i, error in failed.items())
+    return Outcome(asked, states["error"], given_up, left, states)
 
 
 class _Worksheet:
@@ -129,8 +135,8 @@ class _Worksheet:
                 self.store.append(self._number(job), job.administration.run, answers)
         return sum(len(job.broken) for job in self.jobs)
 
-    def store_answers(self, batch: Sequence[tuple[Request, Response]]) -> list[tuple[Job, int]]:
-        """Commit a batch; the number of answers that each job got."""
+    def store_answers(self, batch: Sequence[tuple[Request, Response]]) -> tuple[list[tuple[Job, int]], list[State]]:
+        """Commit a batch; the number of answers that each job got, and how all of them came out."""
         grouped: dict[tuple[int, int], list[tuple[Ask, Response]]] = {}
         counts: dict[int, tuple[Job, int]] = {}
         for request, response in batch:
@@ -139,6 +145,5 @@ class _Worksheet:
             self._answered.add((request.sampling, (question.digest, request.run)))
             self._record(job)
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
-        for (number, run), answers in grouped.items():
-            self.store.append(number, run, answers)
-        return list(counts.values())
+        stored = [self.store.append(number, run, answers) for (number, run), answers in grouped.items()]
+        return list(counts.values()), [response.outcome for responses in stored for response in responses]

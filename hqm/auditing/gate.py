@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.errors import CardError
 from hqm.indicators import indicator_named
+from hqm.scoring.states import advice_on_cut, unscored
 from hqm.types import Estimate, Task
 
 Outcome = Literal["PASS", "FAIL", "NOT MEASURED"]
-_UNSCORED = ("unparsed", "refused", "error", "missing")
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
 
 
@@ -240,15 +240,15 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
 
 def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
     shares = {}
-    for cell in benchmark.cells:
-        counts = [respondent.states.get(cell, {}) for respondent in benchmark.respondents]
-        total = sum(sum(count.values()) for count in counts)
-        if total:
-            shares[cell] = sum(count.get(state, 0) for count in counts for state in _UNSCORED) / total
+    for cell, counts in benchmark.state_counts.items():
+        if total := sum(counts.values()):
+            shares[cell] = unscored(counts) / total
     if not shares:
         return _absent(benchmark, "unscored answers", "no answer was counted")
     cell, worst = max(shares.items(), key=lambda pair: pair[1])
     sentence = f"{worst:.1%} of the answers in {cell}, at most {most:.1%} may be"
+    if advice := advice_on_cut(benchmark.state_counts[cell]):
+        sentence += f"; {advice}"
     return _test(benchmark, "unscored answers", worst <= most, sentence, end=worst)
 
 

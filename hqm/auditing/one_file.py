@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.replies import played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.judges.procedure import verdicts
 from hqm.psychometrics import item_agreement, pearson
@@ -39,6 +40,8 @@ class FileScore:
     signature: str
     mode: str | None = None
     """The judge procedure, where a release knows several."""
+    withheld: int = 0
+    """Answers that were withheld and are scored all the same, as the release does; the flag WITHHELD stands for it."""
     criterion: Mapping[str, float | None] = field(default_factory=dict)
     """How the verdicts follow people's labels, where labels were given."""
 
@@ -105,9 +108,10 @@ def score_file(
         n=len(form),
         unscored=matrix.unscored(),
         metrics={metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
-        states={state: counts[state] for state in STATES if counts[state]},
+        states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
+        withheld=int(matrix.withheld.sum()),
         criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
     )
 
@@ -126,9 +130,15 @@ def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], ju
             remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: hqm audit --judge.",
         )
     replies = benchmark.read_replies(judgements, form)
-    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: played_back(replies.get(item.id, {})))
+    # what a release makes of an empty reply is asked for with what it makes of an empty answer
+    heard = whole if benchmark.withheld == "unscored" else _as_it_is
+    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {}))))
     builder.add_verdicts(_WHO, row, judged[_WHO])
     return builder.build()
+
+
+def _as_it_is(ask: AskJudge) -> AskJudge:
+    return ask
 
 
 def _against_labels(
@@ -180,6 +190,7 @@ def score_group(
         parser=next((score.parser for score in scores if score.parser), None),
         n=sum(score.n for score in scores),
         unscored=sum(score.unscored for score in scores),
+        withheld=sum(score.withheld for score in scores),
         metrics=metrics,
         states={s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))},
         signature=sign(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -67,6 +68,15 @@ class BenchmarkAudit:
     """Respondent -> family, where some are relatives."""
     examples: tuple[Mapping[str, Any], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all that was said."""
+
+    @property
+    def state_counts(self) -> dict[str, dict[str, int]]:
+        """Administration -> state -> number of answers of all respondents."""
+        counts: dict[str, Counter[str]] = {cell: Counter() for cell in self.cells}
+        for respondent in self.respondents:
+            for cell, states in respondent.states.items():
+                counts.setdefault(cell, Counter()).update(states)
+        return {cell: dict(states) for cell, states in counts.items()}
 
     def estimate(self, indicator: str, metric: str | None = None) -> Estimate:
         """The first estimate of this indicator (and metric).

@@ -6,9 +6,10 @@ has to be overridden.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 from hqm.benchmark.adapter import Adapter, Scoring
 from hqm.benchmark.asking import Prompts
@@ -21,7 +22,8 @@ from hqm.files.records import read_text
 from hqm.forms.options import render_options
 from hqm.scoring.metrics import Metric
 from hqm.scoring.parsers import parser
-from hqm.scoring.rules import settle
+from hqm.scoring.rules import no_answer, settle
+from hqm.scoring.states import Withholding
 from hqm.scoring.words.base import Words
 from hqm.scoring.words.parts import compose, find_words
 from hqm.types import Form, Item, Response, Verdict
@@ -54,6 +56,8 @@ class Benchmark(Adapter):
     words
         Which parts answer questions about words (nouns, likeness, concreteness): a name of `recipes`, `part=name`, or
         both joined by commas; the first of `recipes` unless given.
+    withheld
+        Whether refused and empty answers are never scored (`unscored`), or as the release scores them (`official`).
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Benchmark(Adapter):
         prompts: Prompts = "hqm",
         home: Path | None = None,
         words: str | None = None,
+        withheld: Withholding = "unscored",
     ) -> None:
         if scoring not in self.scorings:
             raise UsageError(f"{card.name} has no scoring {scoring!r}", remedy=f"It has {' and '.join(self.scorings)}.")
@@ -75,6 +80,13 @@ class Benchmark(Adapter):
             known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
             raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known)
         self.card, self.data, self.scoring = card, data, scoring
+        if withheld not in get_args(Withholding):
+            known = " and ".join(get_args(Withholding))
+            raise UsageError(f"withheld answers cannot be {withheld!r}", remedy=f"--withheld takes {known}.")
+        if withheld == "official" and scoring != "official":
+            what = f"no release defines what {scoring} scoring does with withheld answers"
+            raise UsageError(what, remedy="Use --withheld official with --scoring official only.")
+        self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
         self.parser = parser(reader or card.scoring.parser)
@@ -101,7 +113,8 @@ class Benchmark(Adapter):
         judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
         reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
         words = self.words.label if self.recipes else ""
-        inside = ",".join(filter(None, [reader, *judged, words]))
+        withheld = "withheld=official" if self.withheld == "official" else ""
+        inside = ",".join(filter(None, [reader, *judged, words, withheld]))
         return f"{self.scoring}({inside})" if inside else self.scoring
 
     # --- forms and what is asked ---
@@ -183,14 +196,25 @@ class Benchmark(Adapter):
         raise UsageError(f"{self.name} has no metric {name!r}", remedy=f"It has {known}.")
 
     def verdict(self, item: Item, response: Response) -> Verdict:
-        """Score one answer by rule; an answer that is an error or missing stays unscored."""
-        if response.state in ("error", "missing"):
-            return Verdict.unscored(response.state, response.reason)
+        """Score one answer by rule; what is no answer stays unscored."""
+        if none := self.no_answer(response):
+            return none
         if self.roles:
             return Verdict.unscored("missing", "no judge was asked")
         return settle(self.score(item, response), response)
 
+    def no_answer(self, response: Response) -> Verdict | None:
+        """The verdict on a response that is neither scored nor judged, because it is no answer; None for an answer."""
+        return no_answer(response, self.withheld)
+
+    def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
+        """One of `judges()`, which sees answers only."""
+        judge = self.judges()[name]
+        return lambda item, response: self.no_answer(response) or judge(item, response)
+
     def with_beside(self, item: Item, response: Response, given: Mapping[str, Response]) -> Response:
         """The response together with the same respondent's other answers that the judge procedure sees (`beside`)."""
-        texts = {key: given[key].text for key in self.beside(item) if key in given and given[key].state != "error"}
+        texts = {
+            key: given[key].text for key in self.beside(item) if key in given and self.no_answer(given[key]) is None
+        }
         return response._replace(detail={**response.detail, "beside": texts}) if texts else response

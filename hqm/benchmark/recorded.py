@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
 from hqm.signature import canonical_json
+from hqm.text import storable
 from hqm.types import ORIGINAL, Form, Response, State
 
 _IDS = ("item", "id", "question_id")
@@ -87,7 +88,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     answers: dict[str, Response] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        key = _name(first_field(record, _IDS, place), "item", place)
+        key = storable(_name(first_field(record, _IDS, place), "item", place))
         if key not in form.by_id:
             raise AnswerError(
                 f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
@@ -117,12 +118,12 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
                 raise AnswerError(
                     f"there is no form {form!r}", place=place, remedy=f"The forms are {', '.join(known)}."
                 )
-            key = _name(first_field(record, _IDS, place), "item", place)
+            key = storable(_name(first_field(record, _IDS, place), "item", place))
             if key not in known[form].by_id:
                 if key in known[ORIGINAL].by_id:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
-            name = _name(record.get("respondent", file.stem), "respondent", place)
+            name = storable(_name(record.get("respondent", file.stem), "respondent", place))
             who = (name, form, whole_number(record.get("run", 0), "run", place))
             answers = recorded.setdefault(who, {})
             if key in answers:

@@ -24,6 +24,7 @@ from hqm.benchmark.interface import Benchmark, Scoring
 from hqm.benchmark.origin import check_origin
 from hqm.errors import CardError, DataError, UsageError
 from hqm.files.hub import hub_folder, is_hub
+from hqm.scoring.states import Withholding
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
@@ -90,6 +91,7 @@ def load(
     mode: str | None = None,
     prompts: Prompts = "hqm",
     words: str | None = None,
+    withheld: Withholding = "unscored",
     fitting: bool = False,
 ) -> Benchmark:
     """Load a benchmark.
@@ -100,7 +102,7 @@ def load(
         A known name, a folder with a `card.toml`, or a Python file.
     data
         The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
-    images, scoring, parser, mode, prompts, words
+    images, scoring, parser, mode, prompts, words, withheld
         As in `Benchmark`.
     fitting
         Ignore a mode or a choice of words that this benchmark does not have, as some members of a group may not.
@@ -133,6 +135,8 @@ def load(
     if fitting:
         mode, words = (mode if mode in adapter.modes else None), (words if adapter.recipes else None)
     settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
+    if withheld != "unscored":  # an adapter with an `__init__` of its own need not know it
+        settings["withheld"] = withheld
     return adapter(its_card, where, images=images, home=folder, **settings)
 
 

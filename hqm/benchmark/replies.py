@@ -11,7 +11,8 @@ from hqm.benchmark.asking import ROLES, AskJudge
 from hqm.benchmark.recorded import first_field
 from hqm.errors import AnswerError, NoReply, UnreadableReply
 from hqm.files.records import read_records, take
-from hqm.types import Form
+from hqm.text import has_words, storable
+from hqm.types import STATES, Form, Response
 
 Replies = Mapping[str, Sequence[str]]
 """Role -> replies, in the order in which they are asked for."""
@@ -47,14 +48,24 @@ def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
     replies: dict[str, dict[str, list[str]]] = {}
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        item = str(first_field(record, ("item", "id"), place))
+        item = storable(str(first_field(record, ("item", "id"), place)))
         role = str(record.get("role", "judge"))
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
         if role not in ROLES:
             raise AnswerError(f"the role {role!r} is unknown", place=place, remedy=f"It is one of {', '.join(ROLES)}.")
-        replies.setdefault(item, {}).setdefault(role, []).append(str(take(record, "reply", place)))
+        replies.setdefault(item, {}).setdefault(role, []).append(_reply(record, place))
     return replies
+
+
+def _reply(record: dict[str, Any], place: str) -> str:
+    """The text of a recorded reply; none where its `state` says that it is no whole reply."""
+    response = Response(str(take(record, "reply", place)), record.get("state", "ok"))
+    if response.state not in STATES:
+        raise AnswerError(
+            f"the state {response.state!r} is unknown", place=place, remedy=f"It is one of {', '.join(STATES)}."
+        )
+    return response.text if response.outcome == "ok" else ""
 
 
 def played_back(replies: Replies) -> AskJudge:
@@ -73,3 +84,17 @@ def played_back(replies: Replies) -> AskJudge:
         raise NoReply(f"no further reply of the {role} is recorded", remedy="Record every reply, in the order asked.")
 
     return ask
+
+
+def whole(ask: AskJudge) -> AskJudge:
+    """The same `ask`, to which an empty reply is none."""
+
+    async def ask_whole(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
+        reply = await ask(role, prompt, image, schema)
+        if not has_words(reply):
+            raise NoReply(f"the recorded reply of the {role} is empty")
+        return reply
+
+    return ask_whole

@@ -185,6 +185,7 @@ def _administer(session: Session) -> bool:
     from hqm.commands import show
     from hqm.commands.interrupt import interruption
     from hqm.commands.progress import bars
+    from hqm.scoring.states import advice_on_cut
 
     output = session.options.output
     if output.dry_run:
@@ -202,6 +203,8 @@ def _administer(session: Session) -> bool:
         print(
             f"hqm: {outcome.errors} answers are errors; run the same command again to ask them again.", file=sys.stderr
         )
+    if advice := advice_on_cut(outcome.states):
+        print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
     show.spent(spent(session.store, jobs, output.prices))

@@ -19,6 +19,7 @@ from hqm.types import ORIGINAL, PARALLEL
 if TYPE_CHECKING:
     from hqm.benchmark.asking import Prompts
     from hqm.benchmark.interface import Scoring
+    from hqm.scoring.states import Withholding
 
 WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = ("What", "Who", "How", "Judges", "Machine", "Output")
 """The groups of `--help`, in the order they are shown."""
@@ -165,6 +166,14 @@ class Reading:
             "--scoring", metavar="NAME", help="official: as the released scorer counts; paper: as the paper defines it."
         ),
     ] = "official"
+    withheld: Annotated[
+        Withholding,
+        typer.Option(
+            "--withheld",
+            metavar="NAME",
+            help="What becomes of refused and empty answers: unscored, or official (scored as the release does, and flagged).",
+        ),
+    ] = "unscored"
     parser: Annotated[
         str | None,
         typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),

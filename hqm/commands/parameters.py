@@ -33,8 +33,8 @@ def _options() -> dict[str, _Option]:
     kinds = get_type_hints(RunOptions)
     for group in fields(RunOptions):
         kind = kinds[group.name]
-        # the benchmark checks these two texts; importing their types would load all that a benchmark needs
-        hints = get_type_hints(kind, localns={"Scoring": str, "Prompts": str}, include_extras=True)
+        # the benchmark checks these texts; importing their types would load all that a benchmark needs
+        hints = get_type_hints(kind, localns={"Scoring": str, "Prompts": str, "Withholding": str}, include_extras=True)
         for member in fields(kind):
             options[member.name] = _option(group.name, member.name, hints[member.name], kind())
     return options

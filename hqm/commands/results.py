@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hqm.auditing.value import Audit
 
 
-@with_options("part", "data", "scoring", "parser", "words", "criterion", "mode", "prompts", "as_json")
+@with_options("part", "data", "scoring", "withheld", "parser", "words", "criterion", "mode", "prompts", "as_json")
 def score(
     *,
     benchmark: Annotated[
@@ -50,6 +50,7 @@ def score(
         "mode": options.judging.mode,
         "prompts": options.judging.prompts,
         "words": options.reading.words,
+        "withheld": options.reading.withheld,
     }
     if benchmark in groups() and not part and not criterion:
         scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)

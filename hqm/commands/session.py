@@ -50,6 +50,7 @@ class Session:
         what, reading, judging = options.what, options.reading, options.judging
         settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
         settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
+        settings["withheld"] = reading.withheld
         self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
@@ -316,6 +317,7 @@ class Session:
                 "prompts": options.judging.prompts,
                 "mode": options.judging.mode,
                 "words": options.reading.words,
+                "withheld": options.reading.withheld,
                 "sampling": dict(options.asking.sampling),
             },
             "benchmarks": {

@@ -229,6 +229,8 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
 
 def file_score(score: FileScore, as_json: bool) -> None:
     """`hqm score`."""
+    from hqm.scoring.states import advice_on_cut
+
     if as_json:
         print_json(score.to_dict())
         return
@@ -238,10 +240,13 @@ def file_score(score: FileScore, as_json: bool) -> None:
     print(
         f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items, {score.unscored} unscored ({states})"
     )
+    if advice := advice_on_cut(score.states):
+        print(f"{score.benchmark}{part}: {advice}")
+    flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
     for name, value in score.metrics.items():
-        print(f"  {name:24} {'undefined' if value is None else repr(value)}")
+        print(f"  {name:24} {'undefined' if value is None else repr(value)}{flag}")
     for name, value in score.criterion.items():
-        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}")
+        print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
     print(score.signature)
 
 
@@ -283,6 +288,8 @@ def table_audit(audit: TableAudit) -> None:
 
 def audit(result: Audit) -> None:
     """The table of indicators at the end of `hqm audit`."""
+    from hqm.scoring.states import advice_on_cut
+
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
         print(f"\n{audited.title}: {audited.items} items, {len(audited.respondents)} respondents")
@@ -293,3 +300,6 @@ def audit(result: Audit) -> None:
         print_all(table)
         for note in rows.notes:
             print(note)
+        for cell, counts in audited.state_counts.items():
+            if advice := advice_on_cut(counts):
+                print(f"{cell}: {advice}.")

@@ -40,7 +40,6 @@ from hqm.psychometrics import (
     pearson,
     spearman,
 )
-from hqm.types import STATES
 
 
 def _pearson(case: Case) -> Result:
@@ -89,7 +88,7 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
     if not case.additive or case.metric.group:
         return {}
     values = case.item_scores[0]
-    unread = ~np.isfinite(values) | (case.first.states[:, case.mask] == STATES.index("unparsed"))
+    unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
     low = float(np.where(unread, 0.0, values).mean())
     return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
 

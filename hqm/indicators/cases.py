@@ -184,6 +184,12 @@ class Case:
         return sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
 
     @cached_property
+    def withheld(self) -> int:
+        """How many withheld answers the metrics score all the same, as the release does."""
+        pairs = zip(self.matrices, self.metrics, strict=True)
+        return sum(int(matrix.withheld[:, matrix.mask(metric)].sum()) for matrix, metric in pairs)
+
+    @cached_property
     def _studies(self) -> dict[Any, Any]:
         return {}
 

@@ -62,6 +62,9 @@ def _signed(case: Case, name: str, result: Result) -> Estimate:
     total = len(case.matrices) * len(case.respondents) * case.n_items
     if total and case.unscored / total > _MANY:
         flags.append("UNPARSED")
+    if case.withheld:
+        flags.append("WITHHELD")
+        detail["withheld"] = case.withheld
     detail |= {key: number for key in ("raw", "se") if math.isfinite(number := getattr(value, key))}
     first, *others = (str(matrix.cell) for matrix in case.matrices)
     return Estimate(

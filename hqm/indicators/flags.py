@@ -30,6 +30,7 @@ FLAGS: Mapping[str, str] = {
     "LENGTH_CONFOUND": "the benchmarks compared differ in length: compare them at the common length",
     "AVERAGED_COEFFICIENTS": "coefficients of different error sources are never averaged: read them one by one",
     "UNPARSED": "more than 1% of the answers are not scored, or their share differs between administrations",
+    "WITHHELD": "refused or empty answers are scored, as the release scores them: leave out --withheld official to count answers only",
     "REVERSED": "the two scores point opposite ways; the other was turned round",
     "NEGATIVE_COMPONENT": "a variance was estimated below zero and taken as zero; the raw value is kept",
     "MISSING": "more than 1% of the items are not scored in every administration",
@@ -130,6 +131,8 @@ def _sentence(flag: str, estimate: Estimate) -> str:
         known = low is not None and high is not None
         bounds = f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were" if known else ""
         return f"{estimate.unscored} answers are not scored{bounds}"
+    if flag == "WITHHELD":
+        return f"{estimate.detail.get('withheld')} refused or empty answers are scored as if they were answers"
     if flag == "DOMINANT_MODEL":
         without = estimate.detail.get("without_strongest")
         number = "undefined" if without is None else f"{without:.3f}"

@@ -8,7 +8,7 @@ middle, it goes on where it was; asked a second time, it costs nothing; with ano
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hqm.administration.asks import Asks
@@ -26,6 +26,11 @@ from hqm.types import Cell, Form, Response
 WAVES = 200
 """How often a procedure may come back with new questions about one answer before it is taken to be stuck."""
 
+LIMIT = "max_tokens"
+"""Where the detail of a reply keeps the tokens that it was allowed."""
+_MOST = 16
+"""How many times the tokens of the settings a cut reply is asked for at most."""
+
 Progress = Callable[[str, int, int], None]
 """Called with the judge's name, how many replies came in, and how many this wave asks for."""
 
@@ -41,7 +46,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of judging: how many questions were asked, how many replies are errors, which judges were given up."""
+    """What came of judging: how many questions were asked, how many of them have no reply, which judges were given up."""
 
     asked: int
     errors: int
@@ -109,7 +114,7 @@ class Judging:
             for question, response in self._ask(questions, number, failed):
                 asking.learn(question, response)
                 asked += 1
-                errors += response.state == "error"
+                errors += response.outcome != "ok"
                 if progress:
                     progress(named(self.panel.label, number), asked, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do what it was asked to
@@ -131,9 +136,9 @@ class Judging:
                 failed[judge.name] = batch
                 continue
             respondent = self.store.respondent(judge.name, self.identity(judge))
-            self.store.append(respondent, number, [(owner[id(request)].ask, response) for request, response in batch])
-            for request, response in batch:
-                yield owner[id(request)], response
+            replies = [(owner[id(request)], _with_limit(request, response)) for request, response in batch]
+            stored = self.store.append(respondent, number, [(question.ask, response) for question, response in replies])
+            yield from zip((question for question, _ in replies), stored, strict=True)
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
@@ -147,6 +152,13 @@ class Judging:
         return builder.build(digest_all([*hashes, *sorted(asking.used)]))
 
 
+def _with_limit(request: Request, response: Response) -> Response:
+    """A cut reply with the tokens that it was allowed, so that the next attempt is allowed more."""
+    if response.outcome not in ("truncated", "cut"):
+        return response
+    return response._replace(detail={**response.detail, LIMIT: request.sampling.max_tokens})
+
+
 @dataclass
 class Asking:
     """One asking of a panel: an `ask` that gives stored replies and notes what is missing."""
@@ -158,12 +170,17 @@ class Asking:
     used: set[str] = field(default_factory=set)
     """Hashes of the replies that were given out."""
     _replies: dict[str, dict[str, Response]] = field(default_factory=dict)
+    _allowed: dict[str, dict[int, int]] = field(default_factory=dict)
     _asked_now: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(
         self, role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
     ) -> str:
-        """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge failed."""
+        """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge did not come to its end.
+
+        An error, a refusal, and a reply that is empty or was cut at the limit of tokens say nothing, whatever can be read in
+        them: they are asked again by the next command, a cut one with twice the tokens.
+        """
         judging = self.judging
         judge = judging.panel.of(role)
         picture, path, reason = judging.asks.picture(judging.benchmark, image)
@@ -173,16 +190,19 @@ class Asking:
         question = ask(prompt, image, picture, apart=apart)
         response = self._known(judge).get(question.digest)
         key = (judge.name, question.digest)
-        if response is None or (self.retry and response.state == "error" and key not in self._asked_now):
+        if response is None or (self.retry and response.outcome != "ok" and key not in self._asked_now):
             if reason:
                 raise NoReply(reason, place=judge.name)
             sampling = judging.sampling(judge)
+            if response is not None and response.outcome in ("truncated", "cut"):
+                limit = self._limits(judge).get(judging.store.ask_ids([question])[question.digest], sampling.max_tokens)
+                sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
             seed = request_seed(sampling.seed, self.number, question.digest)
             request = Request(prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema)
             self.missing[key] = _Question(judge, question, request)
             raise NotAsked("no reply is stored", place=judge.name)
-        if response.state == "error":
-            raise NoReply(response.reason, place=judge.name)
+        if response.outcome != "ok":
+            raise NoReply(response.reason or f"the reply is {response.outcome}", place=judge.name)
         self.used.add(digest([judge.name, question.digest, self.number, response.text]))
         return response.text
 
@@ -190,6 +210,15 @@ class Asking:
         """Take in a reply that has just been stored."""
         self._known(question.respondent)[question.ask.digest] = response
         self._asked_now.add((question.respondent.name, question.ask.digest))
+
+    def _limits(self, judge: Respondent) -> dict[int, int]:
+        """Number of the question -> the tokens that its last reply was allowed, of those that were cut."""
+        if judge.name not in self._allowed:
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            details = {} if number is None else store.details(number, self.number)
+            self._allowed[judge.name] = {asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail}
+        return self._allowed[judge.name]
 
     def _known(self, judge: Respondent) -> dict[str, Response]:
         if judge.name not in self._replies:

@@ -120,7 +120,7 @@ def oracle_matrix(
     `texts` gives a respondent's responses in the order of the matrix's items.
     """
     form = Form(first.cell.form, first.items)
-    score = benchmark.judges()[judge]
+    score = benchmark.oracle(judge)
     builder = MatrixBuilder(replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings)
     for name in first.respondents:
         builder.add(name, texts(name))

@@ -31,7 +31,7 @@ AskAbout = Callable[[Item], AskJudge]
 def verdicts(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) -> dict[str, list[Verdict]]:
     """The verdict on every answer, in the order of the form's items.
 
-    An answer that is an error or missing is not put to the judge. Equal answers to one item are judged once, unless the
+    What is no answer (an error, a refusal, an empty response) is not put to the judge. Equal answers to one item are judged once, unless the
     procedure judges all answers to an item together. An answer stays unscored where a reply is missing (`NoReply`) or
     cannot be read (`UnreadableReply`).
 
@@ -108,34 +108,27 @@ def _answers(rows: Rows, i: int) -> dict[str, Response]:
     return {name: row[i] or never for name, row in rows.items()}
 
 
-def _unasked(response: Response) -> Verdict | None:
-    """The verdict on an answer that no judge need see."""
-    if response.state in ("error", "missing"):
-        return Verdict.unscored(response.state, response.reason)
-    return None
-
-
 async def _one_by_one(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
-    distinct = {_key(answer): answer for answer in answers.values() if _unasked(answer) is None}
+    distinct = {_key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None}
     made = await asyncio.gather(
         *(_settled(benchmark, item, benchmark.judge(item, answer, ask), answer) for answer in distinct.values())
     )
     by_key = dict(zip(distinct, made, strict=True))
-    return {name: _unasked(a) or by_key[_key(a)] for name, a in answers.items()}
+    return {name: benchmark.no_answer(a) or by_key[_key(a)] for name, a in answers.items()}
 
 
 async def _together(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
-    judged = {name: answer for name, answer in answers.items() if _unasked(answer) is None}
+    judged = {name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None}
     try:
         made = await benchmark.judge_together(item, judged, ask) if judged else {}
     except Exception as error:
         made = dict.fromkeys(judged, _failed(benchmark, item, error))
     left_out = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
-    return {name: _unasked(a) or made.get(name, left_out) for name, a in answers.items()}
+    return {name: benchmark.no_answer(a) or settle(made.get(name, left_out), a) for name, a in answers.items()}
 
 
 async def _settled(benchmark: Benchmark, item: Item, judging: Awaitable[Verdict], response: Response) -> Verdict:

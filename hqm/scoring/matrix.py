@@ -14,8 +14,11 @@ import numpy.typing as npt
 
 from hqm.errors import DesignError
 from hqm.scoring.metrics import Array, Metric
+from hqm.scoring.states import ANSWERED, WITHHELD
 from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
 
+_SELDOM = ("cut", "empty")
+"""States that are left out of counts where no answer is in them."""
 _SHORT = 200
 """An answer up to this length is scored once per item, however many respondents and runs give it."""
 
@@ -198,14 +201,25 @@ class ScoreMatrix:
         An answer that could not be read counts even where a release scores it as wrong.
         """
         mask = self.mask(metric) if metric else slice(None)
-        unread = ~self.scored | (self.states == STATES.index("unparsed"))
-        return int(unread[:, mask].sum())
+        return int((~self.answered)[:, mask].sum())
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """(respondents, items): whether there is an answer that could be read."""
+        return np.isin(self.states, [STATES.index(state) for state in ANSWERED])
+
+    @cached_property
+    def withheld(self) -> npt.NDArray[np.bool_]:
+        """(respondents, items): whether an answer was withheld and is scored all the same, as the release does."""
+        return self.scored & np.isin(self.states, [STATES.index(state) for state in WITHHELD])
 
     def state_counts(self) -> dict[str, dict[str, int]]:
         """Respondent -> state -> number of answers."""
         return {
             name: {
-                state: int(count) for state, count in zip(STATES, np.bincount(row, minlength=len(STATES)), strict=True)
+                state: int(count)
+                for state, count in zip(STATES, np.bincount(row, minlength=len(STATES)), strict=True)
+                if count or state not in _SELDOM
             }
             for name, row in zip(self.respondents, self.states, strict=True)
         }
@@ -309,6 +323,8 @@ class MatrixBuilder:
         return self._keep(self._score(item, response), response)
 
     def _keep(self, verdict: Verdict, response: Response) -> int:
+        if not verdict.scored and verdict.state in ANSWERED:
+            verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
         self._verdicts.append(verdict)
         self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
         return len(self._verdicts) - 1

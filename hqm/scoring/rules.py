@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hqm.errors import DataError
 from hqm.scoring.metrics import yes_no_tally
 from hqm.scoring.parsers import Parser, refuses
+from hqm.scoring.states import WITHHELD, Withholding
 from hqm.types import LETTERS, Item, Response, Verdict
 
 _LETTER = re.compile(
@@ -15,17 +17,34 @@ _LETTER = re.compile(
 )
 
 
+def no_answer(response: Response, withheld: Withholding = "unscored") -> Verdict | None:
+    """The verdict on a response that no rule and no judge reads, because it is no answer; None for an answer.
+
+    An error and what was never asked are never scored. A refusal and a response without any word are scored only where
+    `withheld` asks for what the release does with their text.
+    """
+    outcome = response.outcome
+    if outcome in ("error", "missing") or (outcome in WITHHELD and withheld == "unscored"):
+        return Verdict.unscored(outcome, response.reason or _NO_ANSWER.get(outcome, ""))
+    return None
+
+
+_NO_ANSWER = {"refused": "it was refused", "cut": "it was cut before any word", "empty": "it is empty"}
+
+
 def settle(verdict: Verdict, response: Response) -> Verdict:
     """The verdict with one state that takes into account how the answer ended.
 
-    An unreadable answer may be a refusal; a truncated answer stays scored if it could be read.
+    An unreadable answer may be a refusal; a truncated answer stays scored if it could be read. A verdict on a withheld
+    answer, which exists only where the release's own is asked for, keeps the state of the answer.
     """
+    outcome = response.outcome
+    if outcome in WITHHELD:
+        return replace(verdict, state=outcome, reason=verdict.reason or response.reason or _NO_ANSWER[outcome])
     if not verdict.scored and verdict.state == "unparsed" and refuses(response.text):
         return Verdict.unscored("refused", verdict.reason)
-    if response.state in ("truncated", "refused") and verdict.state == "ok":
-        return Verdict(verdict.value, verdict.tally, response.state, verdict.read, verdict.reason or response.reason)
-    if response.state in ("truncated", "refused") and not verdict.scored:
-        return Verdict.unscored(response.state, verdict.reason or response.reason)
+    if outcome == "truncated" and verdict.state == "ok":
+        return replace(verdict, state=outcome, reason=verdict.reason or response.reason)
     return verdict
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
+from hqm.store.each import append_each
 from hqm.store.questions import Ask, ask
 from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
 from hqm.types import Judgement, Response, Row, Usage
@@ -56,7 +57,7 @@ class Store:
     >>> from hqm import Response, Store, ask
     >>> with Store(":memory:") as store:
     ...     who = store.respondent("hf/tiny", {"temperature": 1.0})
-    ...     store.append(who, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])
+    ...     _ = store.append(who, 0, [(ask("Is it red?", "a.png"), Response("Yes."))])
     ...     [response.text for response in store.answers(who, 0).values()]
     ['Yes.']
     """
@@ -207,8 +208,11 @@ class Store:
 
     # --- answers ---
 
-    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
-        """Store answers in one transaction; all of them are kept or none."""
+    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> list[Response]:
+        """Store answers in one transaction; the responses as stored, with errors for those that no store can hold."""
+        return append_each(lambda part: self._append(respondent, run, part), answers)
+
+    def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
         now = time.time()
         with self._transaction():
             self._insert_asks(a for a, _ in answers)

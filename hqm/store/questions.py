@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hqm.signature import digest
+from hqm.text import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +28,5 @@ def ask(prompt: str, image: str | None = None, image_digest: str | None = None, 
     >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
     True
     """
+    prompt, image = storable(prompt), storable(image)
     return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)

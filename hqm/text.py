@@ -1,0 +1,61 @@
+"""Text as stores and files can hold it, and whether it says anything."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+REPLACED = "what cannot be stored"
+"""The note that a response carries in its detail when something in it was replaced."""
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_DEEPEST, _LONGEST = 50, 1000
+_INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+")
+_THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """The value with what no store can hold replaced; the value itself where there is nothing to replace.
+
+    Half a surrogate pair and NUL become U+FFFD, a number that JSON does not have becomes None, and what is no JSON at all, or
+    nested too deeply, becomes its text.
+
+    >>> storable({"token": "Yes \\ud800", "logprob": float("-inf")})
+    {'token': 'Yes \ufffd', 'logprob': None}
+    """
+    if isinstance(value, str):
+        if value.isascii() and "\0" not in value:
+            return value
+        return _UNSTORABLE.sub("\ufffd", value) if _UNSTORABLE.search(value) else value
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() < 64 else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth < _DEEPEST and isinstance(value, Mapping):
+        pairs = {
+            storable(k if isinstance(k, str) else str(k), depth + 1): storable(v, depth + 1) for k, v in value.items()
+        }
+        # two keys may have become one
+        same = len(pairs) == len(value) and all(k in value and value[k] is v for k, v in pairs.items())
+        return value if same else pairs
+    if depth < _DEEPEST and isinstance(value, (list, tuple)):
+        parts = [storable(part, depth + 1) for part in value]
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+    try:
+        return storable(str(value)[:_LONGEST])
+    except (RecursionError, ValueError):  # nested too deeply even for its text, or a number with too many digits
+        return type(value).__name__
+
+
+def has_words(text: str) -> bool:
+    """Whether a text says anything: more than white space, invisible characters and reasoning that precedes an answer.
+
+    >>> has_words("Yes"), has_words(" \\u200b\\n"), has_words("<think>Let me see"), has_words("<think>Hm</think>No")
+    (True, False, False, True)
+    """
+    if "<think" in text[:40].lower():
+        text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
+    return _INVISIBLE.fullmatch(text) is None and text != ""
