@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from hqm.benchmark.items import hallucination_type, item_of
 from hqm.errors import DataError, ImageError
 from hqm.files.names import safe_name
 from hqm.files.records import read_records, read_text
+from hqm.files.toml import parse_toml
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10
@@ -48,10 +48,10 @@ class Faults:
 def read_card(path: Path, faults: Faults) -> Card | None:
     """The card without its faulty keys; None if what is left says too little to go on."""
     try:
-        text = path.read_text("utf-8")
-        data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        faults.add("card-unreadable", f"it cannot be read: {error}", str(path))
+        text = read_text(path)
+        data = parse_toml(text)
+    except DataError as error:
+        faults.add("card-unreadable", f"it cannot be read: {error.what}", str(path))
         return None
     # what is left out may have hidden another fault; every round takes out at least one key
     for _ in range(20):
