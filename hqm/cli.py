@@ -64,6 +64,11 @@ def main() -> None:
         print(f"hqm: interrupted. What was answered is stored; go on with\n  {command()}", file=sys.stderr)
         raise SystemExit(130) from None
     except Exception as error:
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            # what the machine refuses is no fault of the program: a name that is too long, a folder that is closed
+            remedy = "Name another file or folder, or correct its permissions."
+            print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
+            raise SystemExit(1) from None
         print(f"hqm: {failure(error)}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
 

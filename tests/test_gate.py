@@ -30,9 +30,12 @@ def audit_of(*estimates: Estimate, **more: Any) -> Audit:
     )
     settings: dict[str, Any] = {
         "benchmark": "mine", "title": "Mine", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict",
-        "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {}, "forms": {}, "truth_yes": {},
+        "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {"accuracy": {"about": "", "better": "higher"}}, "forms": {}, "truth_yes": {},
         "cells": (FIRST,), "respondents": (respondent,), "estimates": estimates, "findings": (),
-        "coverage": {"ocr": {"type": "ocr", "claimed": True, "items": 12}, "action": {"type": "action", "claimed": False, "items": 0}},
+        "coverage": {
+            kind: {"type": kind, "claimed": items > 0, "items": items, "images": items, "wordings": items, "state": "labelled"}
+            for kind, items in (("ocr", 12), ("action", 0))
+        },
     }  # fmt: skip
     return Audit((BenchmarkAudit(**{**settings, **more}),))
 

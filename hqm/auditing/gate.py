@@ -121,8 +121,11 @@ class Policy(_Section):
         """
         place = str(path) if path else "the default policy"
         try:
-            data = parse_toml(read_text(path) if path else default_text())
-            return cls.model_validate(data)
+            text = read_text(path) if path else default_text()
+        except DataError as error:
+            raise CardError(f"it cannot be read: {error.what}", place=place, remedy="Correct the file.") from None
+        try:
+            return cls.model_validate(parse_toml(text))
         except DataError as error:
             raise CardError(error.what, place=place, remedy=error.remedy) from None
         except ValidationError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from functools import cache
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -209,14 +208,11 @@ def _shape(kind: type[Any], parts: Mapping[str, Any]) -> Any:
     return create_model(kind.__name__, __base__=_Shape, **members)
 
 
-@cache
-def _file() -> type[BaseModel]:
-    from hqm.auditing.value import BenchmarkAudit, RespondentScores
-
+def _file(benchmark_audit: type[Any], respondent_scores: type[Any]) -> type[BaseModel]:
     estimate: Any = _shape(Estimate, _ESTIMATE)
-    respondent: Any = _shape(RespondentScores, _RESPONDENT)
+    respondent: Any = _shape(respondent_scores, _RESPONDENT)
     rows = {"respondents": tuple[respondent, ...], "estimates": tuple[estimate, ...]}
-    audit: Any = _shape(BenchmarkAudit, {**_PARTS, **rows})
+    audit: Any = _shape(benchmark_audit, {**_PARTS, **rows})
     return create_model(
         "Audit",
         __base__=_Shape,
@@ -227,7 +223,7 @@ def _file() -> type[BaseModel]:
     )
 
 
-def check_audit(data: Any, text: str, place: str) -> None:
+def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[Any]]) -> None:
     """Hold the data of an `audit.json` against its shape.
 
     Parameters
@@ -236,6 +232,8 @@ def check_audit(data: Any, text: str, place: str) -> None:
         The file, as JSON data and as it stands.
     place
         The file's name, for the error.
+    kinds
+        The values that are read from it: a benchmark's audit, and a respondent's scores.
 
     Raises
     ------
@@ -248,7 +246,7 @@ def check_audit(data: Any, text: str, place: str) -> None:
             raise _Wrong("", "it is no audit of HQM")
         _values(data, ())
         try:
-            _file().model_validate_json(text)
+            _file(kinds[0], kinds[1]).model_validate_json(text)
         except ValidationError as error:
             raise _wrong(error) from None
         for a, audit in enumerate(data["audits"]):

@@ -136,5 +136,5 @@ class Audit:
             The file is no audit, or a key is wrong; the sentence has its path.
         """
         data, text = read_json(path), read_text(path)
-        check_audit(data, text, str(path))
+        check_audit(data, text, str(path), (BenchmarkAudit, RespondentScores))
         return cls.from_dict(data)

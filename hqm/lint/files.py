@@ -162,6 +162,12 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
             except json.JSONDecodeError as error:
                 faults.add("record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place)
                 continue
+            except RecursionError:
+                faults.add("record-broken", "it is nested too deeply", place)
+                continue
+            except ValueError as error:  # a number of more than 4,300 digits
+                faults.add("record-broken", f"it cannot be read: {str(error).partition(';')[0]}", place)
+                continue
             if isinstance(record, dict):
                 yield place, record
             else:
@@ -179,10 +185,14 @@ def _is_lines(text: str) -> bool:
 
 
 def _rows(text: str, path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+    csv.field_size_limit(1 << 30)  # an answer may be longer than Python's own limit
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    for row in reader:
-        place = f"{path}:{reader.line_num}"
-        if None in row or None in row.values():
-            faults.add("record-broken", f"the row does not have {len(reader.fieldnames or ())} fields", place)
-        else:
-            yield place, dict(row)
+    try:
+        for row in reader:
+            place = f"{path}:{reader.line_num}"
+            if None in row or None in row.values():
+                faults.add("record-broken", f"the row does not have {len(reader.fieldnames or ())} fields", place)
+            else:
+                yield place, dict(row)
+    except csv.Error as error:
+        faults.add("record-broken", f"it is no CSV: {error}", f"{path}:{reader.line_num}")
