@@ -285,12 +285,16 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-    seen = [state for state in STATES if any(row.states[c][state] for row in audit.respondents for c in audit.cells)]
+    seen = [
+        state for state in STATES if any(row.states[c].get(state) for row in audit.respondents for c in audit.cells)
+    ]
     shown = [state for state in STATES if state in seen or state != "missing"]
     rows: list[tuple[Text, ...]] = []
     for row in in_order(audit):
         for name in audit.cells:
-            counts = (Text(f"{row.states[name][state]:,}", muted=not row.states[name][state]) for state in shown)
+            counts = (
+                Text(f"{row.states[name].get(state, 0):,}", muted=not row.states[name].get(state)) for state in shown
+            )
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *counts))
     notes = (
         "ok: read and scored. unparsed: no answer could be read from the text. refused: the respondent declined to answer. truncated: "
@@ -370,7 +374,10 @@ def shares(audit: BenchmarkAudit) -> tuple[int, int]:
     """How many answers the audit holds, and how many of them were not scored."""
     total = sum(n for row in audit.respondents for counts in row.states.values() for n in counts.values())
     read = sum(
-        counts[s] for row in audit.respondents for counts in row.states.values() for s in ("ok", "truncated", "refused")
+        counts.get(s, 0)
+        for row in audit.respondents
+        for counts in row.states.values()
+        for s in ("ok", "truncated", "refused")
     )
     return total, total - read
 

@@ -26,7 +26,7 @@ def estimate(indicator: str = "test_retest.rho_g", low: float = 0.92, high: floa
 def audit_of(*estimates: Estimate, **more: Any) -> Audit:
     """An audit of one respondent and three answers, two of them scored."""
     respondent = RespondentScores(
-        "hf/x", {"accuracy": 0.5}, {}, {}, {}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
+        "hf/x", {"accuracy": 0.5}, {}, {}, {FIRST: {}}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
     )
     settings: dict[str, Any] = {
         "benchmark": "mine", "title": "Mine", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict",

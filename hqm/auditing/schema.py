@@ -300,6 +300,10 @@ def _agree(audit: Mapping[str, Any], path: str) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
             raise _Wrong(f"{path}.respondents.{i}.name", f"the respondent {name!r} stands twice")
+        for cell in audit["cells"]:
+            for part in ("states", "cells"):
+                if cell not in audit["respondents"][i][part]:
+                    raise _Wrong(f"{path}.respondents.{i}.{part}.{cell}", "it is missing")
     for i, estimate in enumerate(audit["estimates"]):
         here = f"{path}.estimates.{i}"
         if estimate["intervals"].keys() != estimate["methods"].keys():
