@@ -153,7 +153,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)
     elif _is_lines(text):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):  # a text may hold the line ends of other scripts
             if not line.strip():
                 continue
             place = f"{path}:{number}"
@@ -179,7 +179,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
 
 def _is_lines(text: str) -> bool:
     """Whether each record stands on a line of its own: more than half of the lines are whole objects."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
     return not text.lstrip().startswith("[") and 2 * whole > len(lines)
 
