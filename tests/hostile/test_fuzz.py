@@ -274,6 +274,8 @@ KINDS: dict[str, Kind] = {
 
 
 FAULTS: dict[str, str] = {
+    "card": "hqm/files/records.py, read_text: an encoding that does not exist",
+    "items": "hqm/benchmark/items.py, item_of: options that are a number",
     "answers": "hqm/benchmark/recorded.py, read_recordings: int() of a run that is a list or a text",
     "import": "hqm/store/exchange.py, import_store: json.loads() of an identity or detail that is no text, and more",
 }
