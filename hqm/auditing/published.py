@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hqm.auditing.cells import rows_of, score_of
 from hqm.auditing.families import families_of
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_text
 from hqm.indicators.cases import number
 from hqm.psychometrics import (
     Coefficient,
@@ -124,13 +122,10 @@ def read_table(path: Path) -> Published:
     DataError
         The file has no scores, a cell is no number, or a respondent stands twice.
     """
-    rows = [(line, row) for line, row in _rows(path) if any(cell.strip() for cell in row)]
+    rows = [(line, row) for line, row in rows_of(path) if any(cell.strip() for cell in row)]
     if len(rows) < 2 or len(rows[0][1]) < 2:
-        raise DataError(
-            "it is no table of scores",
-            place=str(path),
-            remedy="Write a header, then a respondent and its scores a row.",
-        )
+        remedy = "Write a header, then a respondent and its scores a row."
+        raise DataError("it is no table of scores", place=str(path), remedy=remedy)
     (line, head), body = rows[0], rows[1:]
     columns = tuple(cell.strip() for cell in head[1:])
     for column in columns:
@@ -151,39 +146,12 @@ def read_table(path: Path) -> Published:
             raise DataError(f"the row has {len(row)} fields, the header {len(head)}", place=f"{path}:{line}")
         printed.append(tuple(cell.strip().rstrip("%").strip() for cell in row[1:]))
     values = np.array(
-        [[_score(cell, f"{path}:{line}") for cell in row] for (line, _), row in zip(body, printed, strict=True)]
+        [[score_of(cell, f"{path}:{line}") for cell in row] for (line, _), row in zip(body, printed, strict=True)]
     )
     if not np.isfinite(values).any():
         raise DataError("it has no score", place=str(path), remedy="Write the scores as numbers.")
     scale = 100.0 if np.nanmax(np.abs(values)) > 1.5 else 1.0
     return Published(path.stem, tuple(names), columns, values, tuple(printed), scale, digest_file(path))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with the line that each ends on."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""))
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", place=f"{path}:{reader.line_num}") from None
-
-
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_LARGEST = 1e9
-"""No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay exact far below."""
-
-
-def _score(cell: str, place: str) -> float:
-    if cell in ("", "-", "–", "n/a", "NA"):
-        return math.nan
-    if not _NUMBER.fullmatch(cell):
-        raise DataError(f"{cell[:40]!r} is no number", place=place, remedy="Write a number, or nothing.")
-    value = float(cell)
-    if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
-        remedy = f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if there is none."
-        raise DataError(f"{cell[:40]!r} is no score", place=place, remedy=remedy)
-    return value
 
 
 def audit_table(
