@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 
 import typer
 
 from hqm.commands import asking, comparing, data, release, results
+from hqm.commands.failure import FAILURE, failure
 from hqm.commands.help import WIDTH, GroupedCommand
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
@@ -45,7 +47,14 @@ for _name, _function in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command line; an error of HQM is one sentence and a non-zero exit status."""
+    """Run the command line; an error of HQM is one sentence and a non-zero exit status.
+
+    What is no error of HQM's own is a fault in the program: it ends with status 70, and a file keeps what happened.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal, or a file's name, may not know every character that a benchmark has
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except HQMError as error:
@@ -54,6 +63,14 @@ def main() -> None:
     except KeyboardInterrupt:
         print(f"hqm: interrupted. What was answered is stored; go on with\n  {command()}", file=sys.stderr)
         raise SystemExit(130) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            # what the machine refuses is no fault of the program: a name that is too long, a folder that is closed
+            remedy = "Name another file or folder, or correct its permissions."
+            print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
+            raise SystemExit(1) from None
+        print(f"hqm: {failure(error)}", file=sys.stderr)
+        raise SystemExit(FAILURE) from None
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 def other_score(row: RespondentScores, metric: str, other: str) -> float | None:
     """A respondent's score in another administration; for another judge, the share of answers it called faithful."""
-    return row.judged[other] if other in row.judged else row.cells[other].get(metric)
+    return row.judged[other] if other in row.judged else row.cells.get(other, {}).get(metric)
 
 
 def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:

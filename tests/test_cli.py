@@ -227,7 +227,9 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(run: Run, dogs: Path
     status, _, err = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
     assert status == 1
     assert "cannot be written" in err
-    assert (tmp_path / "out" / "audit.json").exists()
+    assert not (tmp_path / "out" / "audit.json").exists(), (
+        "an audit and its report are a pair, and the report is not there"
+    )
 
 
 def test_every_option_has_a_help_text() -> None:

@@ -26,13 +26,16 @@ def estimate(indicator: str = "test_retest.rho_g", low: float = 0.92, high: floa
 def audit_of(*estimates: Estimate, **more: Any) -> Audit:
     """An audit of one respondent and three answers, two of them scored."""
     respondent = RespondentScores(
-        "hf/x", {"accuracy": 0.5}, {}, {}, {}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
+        "hf/x", {"accuracy": 0.5}, {}, {}, {FIRST: {}}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
     )
     settings: dict[str, Any] = {
         "benchmark": "mine", "title": "Mine", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict",
-        "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {}, "forms": {}, "truth_yes": {},
+        "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {"accuracy": {"about": "", "better": "higher"}}, "forms": {}, "truth_yes": {},
         "cells": (FIRST,), "respondents": (respondent,), "estimates": estimates, "findings": (),
-        "coverage": {"ocr": {"type": "ocr", "claimed": True, "items": 12}, "action": {"type": "action", "claimed": False, "items": 0}},
+        "coverage": {
+            kind: {"type": kind, "claimed": items > 0, "items": items, "images": items, "wordings": items, "state": "labelled"}
+            for kind, items in (("ocr", 12), ("action", 0))
+        },
     }  # fmt: skip
     return Audit((BenchmarkAudit(**{**settings, **more}),))
 

@@ -54,10 +54,13 @@ def cells_in(
     return [cells[key] for key in sorted(cells)]
 
 
-def forms_of(benchmark: Benchmark, extra: Sequence[Form] = ()) -> tuple[Form, ...]:
-    """The original form, the benchmark's other forms, and forms from files; a form from a file replaces its namesake."""
+def forms_of(benchmark: Benchmark, extra: Sequence[Form] = (), *, parallel: bool = True) -> tuple[Form, ...]:
+    """The original form, the benchmark's other forms, and forms from files; a form from a file replaces its namesake.
+
+    Without `parallel` the parallel form is left out: to make it takes a while for a benchmark of many questions.
+    """
     forms = {ORIGINAL: benchmark.original}
-    if PARALLEL not in {form.name for form in extra}:
+    if parallel and PARALLEL not in {form.name for form in extra}:
         forms[PARALLEL] = benchmark.parallel_form
     forms.update({form.name: form for form in benchmark.further_forms})
     forms.update({form.name: form for form in extra})

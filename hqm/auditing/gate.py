@@ -6,7 +6,6 @@ A policy is a TOML file; `policy.toml` beside this module is the default, with t
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -17,7 +16,9 @@ from xml.etree import ElementTree
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hqm.auditing.value import Audit, BenchmarkAudit
-from hqm.errors import CardError
+from hqm.errors import CardError, DataError
+from hqm.files.records import read_text
+from hqm.files.toml import parse_toml
 from hqm.indicators import indicator_named
 from hqm.scoring.states import advice_on_cut, unscored
 from hqm.types import Estimate, Task
@@ -27,7 +28,7 @@ _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Required(_Section):
@@ -120,12 +121,13 @@ class Policy(_Section):
         """
         place = str(path) if path else "the default policy"
         try:
-            text = path.read_text("utf-8") if path else default_text()
-            return cls.model_validate(tomllib.loads(text))
-        except OSError as error:
-            raise CardError(f"it cannot be read: {error.strerror}", place=place, remedy="Correct the path.") from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise CardError(f"it is no TOML: {error}", place=place) from None
+            text = read_text(path) if path else default_text()
+        except DataError as error:
+            raise CardError(f"it cannot be read: {error.what}", place=place, remedy="Correct the file.") from None
+        try:
+            return cls.model_validate(parse_toml(text))
+        except DataError as error:
+            raise CardError(error.what, place=place, remedy=error.remedy) from None
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"]))

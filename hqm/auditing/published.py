@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hqm.auditing.cells import rows_of, score_of
 from hqm.auditing.families import families_of
 from hqm.errors import DataError, UsageError
-from hqm.files.records import read_text
 from hqm.indicators.cases import number
 from hqm.psychometrics import (
     Coefficient,
@@ -124,36 +122,36 @@ def read_table(path: Path) -> Published:
     DataError
         The file has no scores, a cell is no number, or a respondent stands twice.
     """
-    rows = [row for row in csv.reader(io.StringIO(read_text(path), newline="")) if any(cell.strip() for cell in row)]
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise DataError(
-            "it is no table of scores",
-            place=str(path),
-            remedy="Write a header, then a respondent and its scores a row.",
-        )
-    head, body = rows[0], rows[1:]
-    names = [row[0].strip() for row in body]
-    for name in names:
+    rows = [(line, row) for line, row in rows_of(path) if any(cell.strip() for cell in row)]
+    if len(rows) < 2 or len(rows[0][1]) < 2:
+        remedy = "Write a header, then a respondent and its scores a row."
+        raise DataError("it is no table of scores", place=str(path), remedy=remedy)
+    (line, head), body = rows[0], rows[1:]
+    columns = tuple(cell.strip() for cell in head[1:])
+    for column in columns:
+        if not column or columns.count(column) > 1:
+            what = f"the column {column!r} stands twice" if column else "a column has no name"
+            raise DataError(what, place=f"{path}:{line}", remedy="Give every column a name of its own.")
+    names = [row[0].strip() for _, row in body]
+    for (line, _), name in zip(body, names, strict=True):
+        if not name:
+            raise DataError(
+                "the respondent has no name", place=f"{path}:{line}", remedy="Write it in the first column."
+            )
         if names.count(name) > 1:
             raise DataError(f"the respondent {name!r} stands twice", place=str(path), remedy="Keep one row each.")
     printed = []
-    for i, row in enumerate(body, 2):
+    for line, row in body:
         if len(row) != len(head):
-            raise DataError(f"the row has {len(row)} fields, the header {len(head)}", place=f"{path}:{i}")
+            raise DataError(f"the row has {len(row)} fields, the header {len(head)}", place=f"{path}:{line}")
         printed.append(tuple(cell.strip().rstrip("%").strip() for cell in row[1:]))
-    values = np.array([[_score(cell, f"{path}:{i}") for cell in row] for i, row in enumerate(printed, 2)])
-    scale = 100.0 if np.nanmax(np.abs(values), initial=0.0) > 1.5 else 1.0
-    columns = tuple(cell.strip() for cell in head[1:])
+    values = np.array(
+        [[score_of(cell, f"{path}:{line}") for cell in row] for (line, _), row in zip(body, printed, strict=True)]
+    )
+    if not np.isfinite(values).any():
+        raise DataError("it has no score", place=str(path), remedy="Write the scores as numbers.")
+    scale = 100.0 if np.nanmax(np.abs(values)) > 1.5 else 1.0
     return Published(path.stem, tuple(names), columns, values, tuple(printed), scale, digest_file(path))
-
-
-def _score(cell: str, place: str) -> float:
-    if cell in ("", "-", "–", "n/a", "NA"):
-        return math.nan
-    try:
-        return float(cell)
-    except ValueError:
-        raise DataError(f"{cell!r} is no number", place=place, remedy="Write a number, or nothing.") from None
 
 
 def audit_table(
@@ -202,7 +200,7 @@ def _flag(name: str, sentence: str) -> dict[str, str]:
 
 
 def _violations(table: Published, items: int | None) -> tuple[Mapping[str, str], ...]:
-    complete = [i for i, row in enumerate(table.printed) if all(row)]
+    complete = np.flatnonzero(np.isfinite(table.values).all(axis=1)).tolist()
     checked = check_table(
         [table.respondents[i] for i in complete], table.columns, [table.printed[i] for i in complete],
         n=items, overall=table.overall, scale=int(table.scale),

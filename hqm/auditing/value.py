@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import DataError, DesignError
-from hqm.files.records import read_json
+from hqm.auditing.schema import check_audit
+from hqm.errors import DesignError
+from hqm.files.records import read_json, read_text
 from hqm.indicators.flags import FLAGS
 from hqm.types import Estimate
 from hqm.version import __version__
@@ -142,12 +143,8 @@ class Audit:
         Raises
         ------
         DataError
-            The file is no audit.
+            The file is no audit, or a key is wrong; the sentence has its path.
         """
-        data = read_json(path)
-        try:
-            return cls.from_dict(data)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                f"it is no audit of HQM: {error}", place=str(path), remedy="Make one with `hqm audit`."
-            ) from None
+        data, text = read_json(path), read_text(path)
+        check_audit(data, text, str(path), (BenchmarkAudit, RespondentScores))
+        return cls.from_dict(data)

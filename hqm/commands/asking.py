@@ -16,12 +16,12 @@ from hqm.commands.shared import (
     command,
     labelled,
     readable,
+    render,
     session_of,
     stem,
     store_path,
     writable,
-    write_report,
-    write_text,
+    write_together,
 )
 from hqm.errors import UsageError
 
@@ -135,8 +135,7 @@ def audit(
             return
         audits = [audit_of(session.evidence(benchmark)) for benchmark in session.benchmarks]
         audited = session.joined(audits, command())
-    write_text(folder / "audit.json", audited.to_json())
-    write_report(audited, page)
+    write_together({folder / "audit.json": audited.to_json(), page: render(audited)})
     if wanted.as_json:
         print(audited.to_json(), end="")
     else:

@@ -11,7 +11,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -132,8 +132,12 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
     text = read_text(path)
     heading = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=heading.count)
+    csv.field_size_limit(1 << 30)  # a question may be longer than Python's own limit
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    fields = list(reader.fieldnames or ())
+    try:
+        fields = list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise DataError(f"it is no CSV: {error}", place=f"{path}:1") from None
     normal = {re.sub(r"[\s-]+", "_", str(field).strip().lower()): field for field in fields}
     columns = {ours: next((normal[name] for name in names if name in normal), None) for ours, names in COLUMNS.items()}
     if columns["prompt"] is None:
@@ -142,8 +146,11 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
             place=f"{path}:1",
             remedy="Call it question.",
         )
-    rows = []
-    for number, record in enumerate(reader, 1):
+    twice = [field for field in fields if fields.count(field) > 1]
+    if twice:
+        raise DataError(f"the column {twice[0]!r} stands twice", place=f"{path}:1", remedy="Rename one of the two.")
+    rows: list[dict[str, Any]] = []
+    for number, record in enumerate(_records(reader, path), 1):
         if None in record or None in record.values():
             raise DataError(f"the row does not have {len(fields)} fields", place=f"{path}:{reader.line_num}")
         values = {ours: record[theirs].strip() for ours, theirs in columns.items() if theirs is not None}
@@ -155,6 +162,13 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
         if "options" in row:
             row["options"] = [part.strip() for part in row["options"].split("|")]
     return rows
+
+
+def _records(reader: csv.DictReader[str], path: Path) -> Iterator[dict[str, str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise DataError(f"it is no CSV: {error}", place=f"{path}:{reader.line_num}") from None
 
 
 def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:

@@ -31,7 +31,7 @@ from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Form
+from hqm.types import ORIGINAL, PARALLEL, Form
 
 
 class Session:
@@ -183,13 +183,14 @@ class Session:
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options ask for, in their order."""
-        every = {form.name: form for form in forms_of(benchmark, self.forms_from_files(benchmark))}
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
+        forms = forms_of(benchmark, self.forms_from_files(benchmark), parallel=PARALLEL in wanted)
+        every = {form.name: form for form in forms}
         unknown = [name for name in wanted if name not in every]
         if unknown:
+            known = ", ".join(dict.fromkeys([ORIGINAL, PARALLEL, *every]))
             raise UsageError(
-                f"{benchmark.name} has no form {unknown[0]!r}",
-                remedy=f"It has {', '.join(every)}; bring one with --form.",
+                f"{benchmark.name} has no form {unknown[0]!r}", remedy=f"It has {known}; bring one with --form."
             )
         return [every[name] for name in wanted]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,26 +75,61 @@ def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Sessi
     return Session(names, store, options)
 
 
-def write_report(audit: Audit, page: Path) -> None:
+def render(audit: Audit) -> str:
     """The report is made by the package `hqm.reports`, which the rest does not depend on."""
-    write_text(page, importlib.import_module("hqm.reports.html").render(audit))
+    return str(importlib.import_module("hqm.reports.html").render(audit))
+
+
+def write_report(audit: Audit, page: Path) -> None:
+    """Write the report of an audit."""
+    write_text(page, render(audit))
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
-    write_bytes(path, text.encode("utf-8"))
+    write_together({path: text})
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
-    part = path.with_name(f"{path.name}.part")
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """Write files that belong together: where one cannot be written, as on a full disk, all the old ones stay.
+
+    Each is written beside its place, to the disk; only then are they moved, which takes no further room.
+
+    Raises
+    ------
+    DataError
+        One cannot be written.
+    """
+    parts = {path: path.with_name(f"{path.name}.part") for path in contents}
+    place = next(iter(contents))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(path)
+        for place, part in parts.items():
+            content = contents[place]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if place.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            with part.open("wb") as file:
+                # half a character, as a file's name may have, is written as its escape
+                file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+        for place, part in parts.items():
+            part.replace(place)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+        for part in parts.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        kept = " What was there before is unchanged." if place.is_file() else ""
+        raise DataError(
+            f"it cannot be written: {error.strerror}",
+            place=str(place),
+            remedy=f"Make room, or name another place.{kept}",
+        ) from None
 
 
 def command() -> str:

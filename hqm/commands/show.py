@@ -292,13 +292,23 @@ def audit(result: Audit) -> None:
 
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
-        print(f"\n{audited.title}: {audited.items} items, {len(audited.respondents)} respondents")
+        n = len(audited.respondents)
+        print(f"\n{audited.title}: {audited.items} items, {n} {'respondent' if n == 1 else 'respondents'}")
         rows = tables.indicators_brief(audited)
         table = terminal_table("", *rows.columns, right=rows.right)
+        alone = n == 1
         for row in rows.rows:
-            table.add_row(*(cell.text for cell in row))
+            if not alone or row[2].text != tables.DASH:
+                table.add_row(*(cell.text for cell in row))
+        if alone:
+            missing = sum(row[2].text == tables.DASH for row in rows.rows)
+            print(
+                f"One respondent answered, so {missing} indicators that compare respondents (correlations, ICC, "
+                "generalizability, discriminability) are not estimated; below is what one respondent's answers can say. "
+                "Name further respondents with --respondent or --recorded."
+            )
         print_all(table)
-        for note in rows.notes:
+        for note in () if alone else rows.notes:
             print(note)
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):

@@ -6,6 +6,9 @@ from pathlib import Path, PurePosixPath
 
 from hqm.errors import ImageError
 
+LONGEST = 255
+"""Bytes of the longest name that file systems take."""
+
 
 def is_url(text: str) -> bool:
     """Whether a picture's name is a web address.
@@ -26,6 +29,11 @@ def safe_name(name: str, place: str = "") -> str:
     if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
         raise ImageError(
             f"the picture {name!r} lies outside the image folder", place=place, remedy="Name a file inside it."
+        )
+    if "\0" in name or any(len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts):
+        what = f"the picture's name {name[:40]!r}... cannot be that of a file"
+        raise ImageError(
+            what, place=place, remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL."
         )
     return str(path)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hqm.errors import DataError, NoRule
 from hqm.files.records import read_records, take
@@ -17,7 +18,7 @@ from hqm.forms.polar import flip
 from hqm.forms.questions import reword
 from hqm.forms.wording import rephrase
 from hqm.scoring.rules import yes_no_truth
-from hqm.types import PARALLEL, Form, Item, LeftOut, Task
+from hqm.types import LETTERS, PARALLEL, Form, Item, LeftOut, Task
 
 
 def flip_item(item: Item) -> Item:
@@ -76,8 +77,11 @@ def write_form(form: Form, path: Path) -> None:
     """Write a form as JSON lines: the items, then what was left out."""
     rows = [item.to_dict() for item in form.items]
     rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
 
 
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
@@ -100,12 +104,44 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         if key in seen:
             raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
         seen.add(key)
-        prompt = str(take(row, "prompt", place))
-        if row.get("left_out"):
-            left_out.append(LeftOut(key, prompt, str(row["left_out"])))
-            continue
         base = original.by_id[key]
-        options = tuple(row.get("options", base.options))
-        rule = str(row.get("rule", base.rule))
-        items.append(replace(base, prompt=prompt, target=row.get("target", base.target), options=options, rule=rule))
+        if row.get("left_out"):
+            left_out.append(LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"])))
+            continue
+        prompt = take(row, "prompt", place)
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise DataError(f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text.")
+        options = _options(row.get("options"), base, place)
+        target = _target(row["target"], base, options, place) if "target" in row else base.target
+        rule = str(row.get("rule") or base.rule)
+        items.append(replace(base, prompt=prompt, target=target, options=options, rule=rule))
     return Form(name, tuple(items), tuple(left_out))
+
+
+def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
+    """The options of an item in another form: as many as in the original, in any order or wording."""
+    if value is None:
+        return base.options
+    texts = isinstance(value, list) and all(isinstance(option, str) and option.strip() for option in value)
+    if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
+        remedy = f"Write a list of {len(base.options)} different texts, or leave the field out."
+        raise DataError(f"the options are {value!r:.60}", place=place, remedy=remedy)
+    return tuple(value)
+
+
+def _target(value: Any, base: Item, options: tuple[str, ...], place: str) -> Any:
+    """The right answer of an item in another form; it must be of the kind that the original has."""
+    if base.task == "yes_no":
+        fits, remedy = str(value).strip().lower() in ("yes", "no"), 'A yes/no target is "yes" or "no".'
+        value = str(value).strip().lower() if fits else value
+    elif base.task == "choice":
+        letters = LETTERS[: len(options)]
+        fits, remedy = (
+            isinstance(value, str) and len(value) == 1 and value in letters,
+            f"Write one letter of {letters}.",
+        )
+    else:
+        fits, remedy = type(value) is type(base.target), "Write it as the original form does."
+    if not fits:
+        raise DataError(f"the target is {value!r:.60}", place=place, remedy=remedy)
+    return value

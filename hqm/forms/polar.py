@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from hqm.errors import NoRule
 from hqm.forms.rewrite import Rewrite
+from hqm.scoring.words.base import capped
 
 BE = frozenset({"is", "are", "was", "were"})
 DO = frozenset({"do", "does", "did"})
@@ -91,7 +92,7 @@ def tag(text: str) -> list[Token]:
     spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
     if not spans:
         return []
-    tagged = _tagger().tag_sent([word for word, _, _ in spans])
+    tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans])
     return [Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)]
 
 

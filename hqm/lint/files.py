@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from hqm.benchmark.items import hallucination_type, item_of
 from hqm.errors import DataError, FieldError, ImageError
 from hqm.files.names import safe_name
 from hqm.files.records import csv_rows, no_key_twice, read_records, read_text
+from hqm.files.toml import parse_toml
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10
@@ -46,10 +46,10 @@ class Faults:
 def read_card(path: Path, faults: Faults) -> Card | None:
     """The card without its faulty keys; None if what is left says too little to go on."""
     try:
-        text = path.read_text("utf-8-sig")
-        data = tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of 5,000 digits
-        faults.add("card-unreadable", f"it cannot be read: {error}", str(path))
+        text = read_text(path)
+        data = parse_toml(text)
+    except DataError as error:
+        faults.add("card-unreadable", f"it cannot be read: {error.what}", str(path))
         return None
     # what is left out may have hidden another fault; every round takes out at least one key
     for _ in range(20):
@@ -153,7 +153,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)
     elif _is_lines(text):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):  # a text may hold the line ends of other scripts
             if not line.strip():
                 continue
             place = f"{path}:{number}"
@@ -165,8 +165,11 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
             except DataError as error:
                 faults.add("record-broken", error.what, place)
                 continue
-            except (ValueError, RecursionError) as error:
-                faults.add("record-broken", f"it cannot be read: {error}", place)
+            except RecursionError:
+                faults.add("record-broken", "it is nested too deeply", place)
+                continue
+            except ValueError as error:  # a number of more than 4,300 digits
+                faults.add("record-broken", f"it cannot be read: {str(error).partition(';')[0]}", place)
                 continue
             if isinstance(record, dict):
                 yield place, record
@@ -179,7 +182,7 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
 
 def _is_lines(text: str) -> bool:
     """Whether each record stands on a line of its own: more than half of the lines are whole objects."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
     return not text.lstrip().startswith("[") and 2 * whole > len(lines)
 

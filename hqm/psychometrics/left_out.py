@@ -30,9 +30,9 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
     shift = y.mean(axis=0) - x.mean(axis=0)
     a, b = x - x.mean(axis=0), y - y.mean(axis=0)
     aa, bb, ab = (a * a).sum(axis=0), (b * b).sum(axis=0), (a * b).sum(axis=0)
-    # the sums of squares of the two-way table with two columns
-    msr, mse, msc = (aa + bb + 2 * ab) / 2 / (m - 1), (aa + bb - 2 * ab) / 2 / (m - 1), m * shift**2 / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one respondent nothing but the shift is defined
+        # the sums of squares of the two-way table with two columns
+        msr, mse, msc = (aa + bb + 2 * ab) / 2 / (m - 1), (aa + bb - 2 * ab) / 2 / (m - 1), m * shift**2 / 2
         return {
             "pearson": ab / np.sqrt(aa * bb),
             "icc_a1": (msr - mse) / (msr + mse + 2 * (msc - mse) / m),

@@ -261,11 +261,17 @@ class TransformersRespondent:
         messages = [{"role": "user", "content": content}]
         try:
             text = loaded.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        except (ValueError, AttributeError) as error:
-            what = f"its processor has no chat template: {error}"
+        except Exception as error:  # a template is a program, and may end in any way
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            missing = isinstance(error, (ValueError, AttributeError))
+            what = f"its processor has no chat template: {first}" if missing else f"its chat template fails: {first}"
+            remedy = "Save one with the processor (chat_template)."
+            raise RespondentError(what, place=self.name, remedy=remedy) from error
+        if str(text).count(_MARK) != 1:
+            what = f"its chat template writes the question {str(text).count(_MARK)} times, not once"
             raise RespondentError(
-                what, place=self.name, remedy="Save one with the processor (chat_template)."
-            ) from error
+                what, place=self.name, remedy="Correct the template that is saved with the processor."
+            )
         return str(text)
 
     def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:

@@ -49,6 +49,23 @@ class Concreteness(Protocol):
     def __call__(self, lemma: str) -> bool: ...
 
 
+LONGEST_WORD = 64
+"""Letters of the longest word that a tagger is given: its work grows with the cube of them. Some addresses are as long."""
+_SCRIPT = 4
+"""The same for a word without a Latin letter, about which an English tagger knows nothing however long it is."""
+
+
+def capped(word: str) -> str:
+    """What a tagger is given of a word: all of it, unless it is no word of a language with spaces.
+
+    Chinese, Japanese and Thai are written without spaces, so that a whole sentence looks like one word.
+
+    >>> capped("photographs"), capped("这张图片里有一只狗吗")
+    ('photographs', '这张图片')
+    """
+    return word[:LONGEST_WORD] if any(c.isascii() and c.isalpha() for c in word) else word[:_SCRIPT]
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """The names of the parts that answer a benchmark's questions about words; empty for a question it does not ask.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.scoring.words.base import Noun
+from hqm.scoring.words.base import LONGEST_WORD, Noun, capped
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")
@@ -46,7 +46,7 @@ def noun_lemma(word: str) -> str:
     """
     from lemminflect import getLemma
 
-    if word != word.lower():
+    if word != word.lower() or len(word) > LONGEST_WORD:
         return word
     lemmas = getLemma(word, "NOUN") or (word,)
     return next((lemma for lemma in lemmas if word.endswith("ves") and lemma.endswith("f")), str(lemmas[0]))
@@ -73,7 +73,7 @@ class HantaNouns:
         for sentence in _SENTENCE.finditer(text):
             spans = [(m[0], m.start()) for m in _WORD.finditer(text, sentence.start(), sentence.end())]
             words = [_TAIL.sub("", word) for word, _ in spans]
-            tags = _tagger().tag_sent(words, taglevel=0) if words else []
+            tags = _tagger().tag_sent([capped(word) for word in words], taglevel=0) if words else []
             nouns += [
                 Noun(word, _lemma(word, tag), start, tag == "NP0")
                 for word, (_, start), tag in zip(words, spans, tags, strict=True)

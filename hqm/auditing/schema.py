@@ -1,0 +1,317 @@
+"""The shape of an `audit.json`, against which a file is held before anything is read from it.
+
+An audit may have been edited, cut or merged by hand since it was written. A report would then stop in the middle, or show a
+wrong number; here the first wrong key is named by its path (`audits.0.respondents.2.scores.accuracy`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from hqm.errors import DataError, HQMError
+from hqm.scoring.metrics import Better
+from hqm.types import STATES, Cell, Estimate, Task
+
+_DEEPEST = 40
+"""How deeply the values of an audit may be nested; its own go down to about ten levels."""
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Open(BaseModel):
+    """A row that a later version may add to."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+
+def _cell(text: str) -> str:
+    try:
+        Cell.parse(text)
+    except HQMError as error:
+        raise ValueError(error.what) from None
+    return text
+
+
+def _method(text: str) -> str:
+    level = text.rpartition(", ")[2]
+    try:
+        within = 0 < float(level) < 1
+    except ValueError:
+        within = False
+    if not within:
+        raise ValueError("it does not end in a comma and the interval's level (', 0.95')")
+    return text
+
+
+Number = float | None
+Count = Annotated[int, Field(ge=0)]
+Administration = Annotated[str, AfterValidator(_cell)]
+Ends = tuple[Number, Number]
+Row = dict[str, Any]
+
+
+class _About(_Open):
+    about: str
+    better: Better
+
+
+class _Form(_Open):
+    items: Count
+    left_out: Count
+    rules: dict[str, Count]
+    digest: str
+
+
+class _Covered(_Open):
+    type: str
+    claimed: bool
+    items: Count
+    images: Count
+    wordings: Count
+    state: str
+
+
+class _Finding(_Open):
+    code: str
+    name: str
+    severity: Literal["note", "warning", "error"]
+    sentence: str
+    count: Count = 0
+    examples: tuple[str, ...] = ()
+
+
+class _Flag(_Open):
+    flag: str
+    metric: str
+    sentence: str
+    what_to_do: str
+    about: str = ""
+    numbers: dict[str, Number] = {}
+
+
+class _Said(_Open):
+    respondent: str
+    cell: Administration
+    text: str
+    state: str
+    read: str
+    reason: str
+    value: Number
+    judge_words: tuple[str, ...]
+
+
+class _Example(_Open):
+    item: str
+    type: str
+    image: str
+    thumbnail: str
+    facets: dict[str, float]
+    prompts: dict[str, str]
+    targets: dict[str, str]
+    answers: tuple[_Said, ...]
+    respondents: Count
+
+
+class _Map(_Open):
+    ids: tuple[str, ...]
+    difficulty: tuple[Number, ...]
+    item_rest: tuple[Number, ...]
+
+
+class _Detail(_Open):
+    """What reports read of the detail of an estimate; each indicator has some of it."""
+
+    by_respondent: dict[str, Number | tuple[Number, ...] | Row] | None = None
+    contradictory: tuple[tuple[str, ...], ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    tied_sets: tuple[tuple[str, ...], ...] | None = None
+    ranks: dict[str, Ends] | None = None
+    below_chance: tuple[str, ...] = ()
+    not_above: tuple[str, ...] = ()
+    candidates: tuple[Row, ...] = ()
+    items: int | tuple[str, ...] | None = None
+    types: tuple[str | Row, ...] | None = None
+    by_type: tuple[Row, ...] | dict[str, Any] = ()
+    cues: tuple[Row, ...] = ()
+    giveaways: tuple[Row, ...] = ()
+    constant_types: tuple[Row, ...] = ()
+    components: tuple[Row, ...] | None = None
+    d_study: tuple[Row, ...] | None = None
+    curve: tuple[Row, ...] | None = None
+    map: _Map | None = None
+    lower: Number | tuple[Number, ...] = None
+    upper: Number | tuple[Number, ...] = None
+    varied: str | None = None
+
+
+_NUMBERS = frozenset(
+    "ac1 accuracy adjacent after agreement answers apart at_ceiling at_floor attenuation average_of_runs baseline before "
+    "bias_correction blind by_subscore by_total chance coherent correlation count deviation easy error evenness forms g gain "
+    "hard high i2 if_all_right if_all_wrong images items_varying k kappa length low margin mdc95 mean_kappa missing_items "
+    "n_min observed of overlap p p_sensitivity p_specificity pairs phi phi_of_3 q range ratio raw raw_full raw_same "
+    "reliability reliability_of_people reversals runs same_set score se sem share shift solved_by_none splits statistic "
+    "target to_truth top5 unlabelled v variance varying without_high without_low without_strongest wordings worst".split()
+)
+_TEXTS = frozenset(
+    "best cue facet item label noise_of phrase reason respondent second state status strategy strongest type".split()
+)
+_BY_NAME = frozenset(("by_respondent", "correlations", "ranks", "shares", "strategies"))
+"""Keys of details, and of the rows in them, that are numbers or texts wherever they stand; and whose own keys are names."""
+
+_PARTS: Mapping[str, Any] = {
+    "task": Task,
+    "reference": Administration,
+    "items": Count,
+    "images": Count,
+    "metrics": Annotated[dict[str, _About], Field(min_length=1)],
+    "forms": dict[str, _Form],
+    "truth_yes": dict[str, Number],
+    "cells": Annotated[tuple[Administration, ...], Field(min_length=1)],
+    "coverage": dict[str, _Covered],
+    "findings": tuple[_Finding, ...],
+    "flags": tuple[_Flag, ...],
+    "examples": tuple[_Example, ...],
+}
+"""The parts of a benchmark's audit whose types `BenchmarkAudit` does not say."""
+_RESPONDENT: Mapping[str, Any] = {
+    "intervals": dict[str, Ends],
+    "states": dict[Administration, dict[Literal[STATES], Count]],  # type: ignore[valid-type]
+    "cells": dict[Administration, dict[str, Number]],
+}
+_ESTIMATE: Mapping[str, Any] = {
+    "first": Administration,
+    "other": Administration,
+    "value": Number,
+    "intervals": dict[str, Ends],
+    "methods": dict[str, Annotated[str, AfterValidator(_method)]],
+    "flags": tuple[str, ...],
+    "detail": _Detail,
+}
+
+
+def _shape(kind: type[Any], parts: Mapping[str, Any]) -> Any:
+    """The shape of a frozen value in a file: its own fields, where `parts` do not know them better."""
+    hints = get_type_hints(kind)
+    members: dict[str, Any] = {}
+    for member in fields(kind):
+        optional = member.default is not MISSING or member.default_factory is not MISSING
+        hint = parts.get(member.name) or hints[member.name]
+        members[member.name] = (hint, None) if optional and kind is not Estimate else (hint, ...)
+    members |= {name: (hint, ...) for name, hint in parts.items() if name not in members}
+    return create_model(kind.__name__, __base__=_Shape, **members)
+
+
+def _file(benchmark_audit: type[Any], respondent_scores: type[Any]) -> type[BaseModel]:
+    estimate: Any = _shape(Estimate, _ESTIMATE)
+    respondent: Any = _shape(respondent_scores, _RESPONDENT)
+    rows = {"respondents": tuple[respondent, ...], "estimates": tuple[estimate, ...]}
+    audit: Any = _shape(benchmark_audit, {**_PARTS, **rows})
+    return create_model(
+        "Audit",
+        __base__=_Shape,
+        hqm_version=(str, ...),
+        command=(str, ...),
+        record=(dict[str, Any], ...),
+        audits=(Annotated[tuple[audit, ...], Field(min_length=1)], ...),
+    )
+
+
+def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[Any]]) -> None:
+    """Hold the data of an `audit.json` against its shape.
+
+    Parameters
+    ----------
+    data, text
+        The file, as JSON data and as it stands.
+    place
+        The file's name, for the error.
+    kinds
+        The values that are read from it: a benchmark's audit, and a respondent's scores.
+
+    Raises
+    ------
+    DataError
+        A key is missing, unknown, or has a wrong value; the first is named by its path.
+    """
+    remedy = "Make it again with `hqm audit`; an audit is not meant to be edited."
+    try:
+        if not isinstance(data, dict) or "audits" not in data:
+            raise _Wrong("", "it is no audit of HQM")
+        _values(data, ())
+        try:
+            _file(kinds[0], kinds[1]).model_validate_json(text)
+        except ValidationError as error:
+            raise _wrong(error) from None
+        for a, audit in enumerate(data["audits"]):
+            _agree(audit, f"audits.{a}")
+    except _Wrong as wrong:
+        what = f"the key {wrong.key!r} is wrong: {wrong.what}" if wrong.key else wrong.what
+        raise DataError(what, place=place, remedy=remedy) from None
+
+
+class _Wrong(Exception):  # noqa: N818 (always caught here)
+    def __init__(self, key: str, what: str) -> None:
+        self.key, self.what = key, what
+        super().__init__(what)
+
+
+def _wrong(error: ValidationError) -> _Wrong:
+    first = error.errors(include_url=False)[0]
+    # a union names its members in the path, by types that no file has
+    key = ".".join(str(part) for part in first["loc"] if not isinstance(part, str) or "[" not in part)
+    kinds = {"missing": "it is missing", "extra_forbidden": "no audit has it"}
+    return _Wrong(key, kinds.get(first["type"], first["msg"]))
+
+
+def _values(value: Any, path: tuple[str, ...]) -> None:
+    """Every number is one, every text can be written, and nothing is nested without end."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Wrong(".".join(path), "it is no finite number")
+    if len(path) > _DEEPEST:
+        raise _Wrong(".".join(path[:6]), f"it is nested more than {_DEEPEST} levels deep")
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        raise _Wrong(".".join(path), "it holds half a character (a lone surrogate)")
+    if isinstance(value, dict):
+        named = len(path) > 4 and path[4] == "detail" and path[-1] not in _BY_NAME
+        for key, inner in value.items():
+            here = (*path, key)
+            if named and key in _NUMBERS and not (inner is None or type(inner) in (int, float)):
+                raise _Wrong(".".join(here), "it is no number")
+            if named and key in _TEXTS and not (inner is None or isinstance(inner, str)):
+                raise _Wrong(".".join(here), "it is no text")
+            _values(inner, here)
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            _values(inner, (*path, str(i)))
+
+
+def _agree(audit: Mapping[str, Any], path: str) -> None:
+    """What stands in one place of an audit fits to what stands in another."""
+    if audit["reference"] not in audit["cells"]:
+        raise _Wrong(f"{path}.reference", f"it is none of the administrations in {path}.cells")
+    names = [respondent["name"] for respondent in audit["respondents"]]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise _Wrong(f"{path}.respondents.{i}.name", f"the respondent {name!r} stands twice")
+        for cell in audit["cells"]:
+            for part in ("states", "cells"):
+                if cell not in audit["respondents"][i][part]:
+                    raise _Wrong(f"{path}.respondents.{i}.{part}.{cell}", "it is missing")
+    for i, estimate in enumerate(audit["estimates"]):
+        here = f"{path}.estimates.{i}"
+        if estimate["intervals"].keys() != estimate["methods"].keys():
+            raise _Wrong(f"{here}.methods", "they are not those of the intervals")
+        if estimate["status"] == "ok" and estimate["value"] is None:
+            raise _Wrong(f"{here}.value", "it is missing though the status is ok")
+        if estimate["indicator"].startswith("items.") and isinstance(estimate["detail"].get("items"), int):
+            raise _Wrong(f"{here}.detail.items", "it is no list of items")
+        for name, (low, high) in estimate["intervals"].items():
+            if low is not None and high is not None and low > high:
+                raise _Wrong(f"{here}.intervals.{name}", "its lower end lies above the upper one")

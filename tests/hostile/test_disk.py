@@ -1,0 +1,156 @@
+"""A full disk: the audit and its report stay the old pair or become the new one, whatever was written when it filled up."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm.commands.shared import write_bytes, write_text, write_together
+from tests.conftest import Run
+
+SIZES = [(10, 10), (10, 50_000), (50_000, 10), (50_000, 50_000), (0, 50_000), (30_000, 29_999), (29_999, 30_001)]
+LIMIT = 30_000
+
+
+@contextmanager
+def little_room(size: int) -> Iterator[None]:
+    """No file may become larger than so many bytes: a write beyond them fails as on a full disk."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["old pair", "no pair"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_a_pair_is_the_old_one_or_the_new_one(tmp_path: Path, sizes: tuple[int, int], before: bool) -> None:
+    audit, page = tmp_path / "audit.json", tmp_path / "report.html"
+    if before:
+        write_together({audit: "old audit", page: "old page"})
+    new = {audit: "a" * sizes[0], page: "p" * sizes[1]}
+    if max(sizes) <= LIMIT:
+        with little_room(LIMIT):
+            write_together(new)
+        assert (audit.read_text(), page.read_text()) == tuple(new.values())
+        return
+    with little_room(LIMIT), pytest.raises(hqm.DataError, match="cannot be written") as caught:
+        write_together(new)
+    assert ("unchanged" in str(caught.value)) == before
+    there = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert there == ({"audit.json": "old audit", "report.html": "old page"} if before else {})
+
+
+class Full:
+    """A disk that is full from the n-th of these calls on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, target: Any, name: str, n: int) -> None:
+        self.left = n
+        real = getattr(target, name)
+
+        def call(*arguments: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(*arguments)
+
+        monkeypatch.setattr(target, name, call)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_disk_that_fills_up_as_the_files_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    audit, page = tmp_path / "audit.json", tmp_path / "report.html"
+    write_together({audit: "old audit", page: "old page"})
+    Full(monkeypatch, os, "fsync", n)
+    with pytest.raises(hqm.DataError, match="No space left on device"):
+        write_together({audit: "new audit", page: "new page"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "audit.json": "old audit",
+        "report.html": "old page",
+    }
+
+
+def test_a_place_that_cannot_be_written_leaves_the_other(tmp_path: Path) -> None:
+    audit, page = tmp_path / "audit.json", tmp_path / "report.html"
+    audit.write_text("old")
+    page.mkdir()
+    with pytest.raises(hqm.DataError, match="Is a directory"):
+        write_together({audit: "new", page: "new"})
+    assert audit.read_text() == "old"
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(hqm.DataError):
+        write_together({audit: "new", tmp_path / "file" / "report.html": "new"})
+    assert audit.read_text() == "old"
+
+
+@pytest.mark.parametrize("size", [0, 100, LIMIT + 1])
+def test_a_single_file_is_the_old_one_or_the_new_one(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "tables.tex"
+    path.write_text("old")
+    with little_room(LIMIT):
+        if size > LIMIT:
+            for write, content in ((write_text, "x" * size), (write_bytes, b"x" * size)):
+                with pytest.raises(hqm.DataError, match="cannot be written"):
+                    write(path, content)  # type: ignore[operator]
+            assert path.read_text() == "old"
+        else:
+            write_text(path, "x" * size)
+            assert path.read_text() == "x" * size
+    assert [file.name for file in tmp_path.iterdir()] == ["tables.tex"]
+
+
+def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:
+    write_text(tmp_path / "audit.json", '"file-\udcff"')
+    assert (tmp_path / "audit.json").read_bytes() == b'"file-\\udcff"'
+
+
+def audited(run: Run, dogs: Path, out: Path) -> tuple[int, str]:
+    answers = out.parent / "answers.csv"
+    if not answers.exists():
+        rows = [f"{name},q{i},{'yes' if (i + k) % 3 else 'no'}" for k, name in enumerate("abc") for i in range(12)]
+        answers.write_text("\n".join(["respondent,item,answer", *rows]) + "\n")
+    status, _, err = run(
+        "audit", dogs, "--recorded", answers, "--forms", "original", "--out", out, "--store", out / "s.sqlite", "-q"
+    )
+    return status, err
+
+
+def test_an_audit_on_a_full_disk_leaves_the_old_pair(
+    run: Run, dogs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    status, err = audited(run, dogs, out)
+    assert status == 0, err
+    old = {name: (out / name).read_bytes() for name in ("audit.json", "report.html")}
+    # the audit fits, and the page, which is larger, does not
+    assert len(old["audit.json"]) < len(old["report.html"])
+    monkeypatch.setattr("hqm.version.__version__", "9")
+    with little_room(len(old["report.html"]) - 1):
+        status, err = audited(run, dogs, out)
+    assert (status, "cannot be written" in err, "Traceback" in err) == (1, True, False)
+    assert {name: (out / name).read_bytes() for name in old} == old
+    assert not list(out.glob("*.part"))
+
+
+def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path) -> None:
+    """Beyond the limit the system sends SIGXFSZ, which must not end the process without a word."""
+    code = (
+        "import resource, sys; from pathlib import Path; from hqm.commands.shared import write_together\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))\n"
+        "try: write_together({Path('a'): 'x', Path('b'): 'y' * 99999})\n"
+        "except Exception as error: print(type(error).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("DataError", 0), done.stderr
+    assert not list(tmp_path.iterdir())
