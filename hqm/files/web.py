@@ -67,10 +67,11 @@ def check_public(address: str) -> None:
             inner.append(whole.sixtofour)
         elif whole.teredo:
             inner += whole.teredo
-    if not all(ip.is_global and not ip.is_multicast for ip in inner):
+    if not all(ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner):
         raise NotPublic(f"{address} is no address of the public internet")
 
 
+_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
