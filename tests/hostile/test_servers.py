@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import pytest
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
@@ -854,3 +855,45 @@ def test_each_answer_is_handed_over_as_it_comes() -> None:
             time.sleep(0.2)
             assert len(server.asked) == answered, "the next request begins when the answer before it is stored"
         assert list(batches) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [1, 2])
+def test_what_a_killed_worker_had_not_sent_is_answered_by_the_others(tmp_path: Path, killed: int) -> None:
+    """One of two workers is killed in the middle, or both: then the next run goes on."""
+    store = tmp_path / "store.sqlite"
+    given = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--forms", "original", "--runs", "1", "--batch", "2",
+             "--workers", "2", "--quiet", "--store", str(store)]  # fmt: skip
+    process = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def count() -> int:
+        try:
+            return len(stored(tmp_path / "x"))
+        except sqlite3.OperationalError:
+            return 0
+
+    deadline = time.monotonic() + 300
+    while count() < 40 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    workers = [
+        child
+        for child in psutil.Process(process.pid).children(recursive=True)
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
+    assert len(workers) == 2
+    for worker in workers[:killed]:
+        worker.kill()
+    out, err = process.communicate(timeout=300)
+    if killed == 2:
+        assert process.returncode == 1
+        assert "all worker processes died" in err
+        done = subprocess.run(given, capture_output=True, text=True, check=False)
+        assert (done.returncode, "errors 0" in done.stdout) == (0, True), done.stderr
+    else:
+        assert (process.returncode, "asked 1008, stored before 0, errors 0" in out) == (0, True), err
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers").fetchone() == (
+            1008,
+            1008,
+            0,
+        )
