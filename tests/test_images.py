@@ -215,7 +215,7 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(tmp_path: Path, cache:
         with pytest.raises(ImageError, match="not fetched yet"):
             source.path("good.jpg")
         names = ["good.jpg", "moved.jpg", "flaky.jpg", "short.jpg", "huge.jpg", "none.jpg", "file.jpg", "ä b.jpg"]
-        source.fetch(names)
+        source.fetch(names, private=True)
         assert "fetching 8 pictures" in capsys.readouterr().err
         for name in ("good.jpg", "moved.jpg", "flaky.jpg", "short.jpg", "ä b.jpg"):
             assert source.path(name).read_bytes() == site.good, name
@@ -229,12 +229,12 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(tmp_path: Path, cache:
                 source.path(name)
         before = len(server.asked)
         again = open_images(server.url)
-        again.fetch(names[:4])
+        again.fetch(names[:4], private=True)
         assert len(server.asked) == before, "what is in the cache is not asked for"
         again.path("good.jpg").write_bytes(b"x" * len(site.good))
         with pytest.raises(ImageError, match="not fetched yet"):
             again.path("good.jpg")
-        again.fetch(["good.jpg"])
+        again.fetch(["good.jpg"], private=True)
         assert again.path("good.jpg").read_bytes() == site.good, "what is no more what came is fetched again"
 
 
@@ -250,7 +250,9 @@ def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
         session = Session(
             [str(make_benchmark(rows))],
             store,
-            RunOptions(what=What(forms=("original",)), who=Who(respondents=("hf/shapes:steady",))),
+            RunOptions(
+                what=What(forms=("original",), allow_private_images=True), who=Who(respondents=("hf/shapes:steady",))
+            ),
         )
         assert session.missing_images() == {"mine": (3, 3)}
         assert server.asked == [], "a plan fetches nothing"

@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, make_engine, never
 from hqm.administration.planning import Job, Key
 from hqm.errors import HQMError
 from hqm.respondents.base import Request, Sampling
+from hqm.respondents.budget import Budget, Hold
 from hqm.store.database import Ask, Store
+from hqm.store.refusals import has_answered
 from hqm.types import Response, State
 
 Progress = Callable[[Job, int], None]
@@ -28,7 +31,9 @@ class Outcome:
     errors: int
     failed: tuple[tuple[str, HQMError], ...]
     left: int = 0
-    """What is still to be asked because the user asked to stop."""
+    """What is still to be asked because the user asked to stop, or because a bound was reached."""
+    refused: int = 0
+    """The errors that a server turned away for good, while it answered other questions; they are not asked again."""
     states: Mapping[str, int] = field(default_factory=dict)
     """How the answers came out: state -> number."""
 
@@ -41,6 +46,7 @@ def administer(
     workers: int = 1,
     engine: Engine | None = None,
     stop: Stop = never,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Ask every respondent what its jobs still lack; store the answers batch by batch.
 
@@ -52,18 +58,22 @@ def administer(
         Processes of this machine that share the requests of models run here; 0 finds a number.
     engine
         What runs the requests, in place of those processes: `hqm.administration.engines.make_engine`.
+    budget
+        What may be spent; when a bound is reached, the requests in flight are finished and no other is begun.
     stop
         Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
-    worksheets = [_Worksheet(store, of_respondent) for of_respondent in by_respondent.values()]
+    budget = budget or Budget()
+    worksheets = [_Worksheet(store, of_respondent, budget) for of_respondent in by_respondent.values()]
+    total = sum(len(worksheet.requests) for worksheet in worksheets)
     states = Counter({"error": sum(worksheet.store_broken() for worksheet in worksheets)})
     asked = 0
     failed: dict[int, HQMError] = {}
     run = engine or make_engine(workers=workers)
-    for i, batch in run([(worksheet.respondent, worksheet.requests) for worksheet in worksheets], stop):
+    for i, batch in run([(worksheet.respondent, worksheet.admitted()) for worksheet in worksheets], stop):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
@@ -75,16 +85,18 @@ def administer(
         states.update(outcomes)
     for worksheet in worksheets:
         worksheet.record_complete()
-    left = sum(len(worksheet.requests) for worksheet in worksheets) - asked if stop() else 0
+        worksheet.give_back()
+    left = total - asked if stop() or budget.reached else 0
     given_up = tuple((worksheets[i].respondent.name, error) for i, error in failed.items())
-    return Outcome(asked, states["error"], given_up, left, states)
+    refused = sum(worksheet.refused for worksheet in worksheets if worksheet.has_answered)
+    return Outcome(asked, states["error"], given_up, left, refused, states)
 
 
 class _Worksheet:
     """One respondent's jobs, with each distinct question once, and where each answer is stored."""
 
-    def __init__(self, store: Store, jobs: Sequence[Job]) -> None:
-        self.store, self.jobs = store, jobs
+    def __init__(self, store: Store, jobs: Sequence[Job], budget: Budget) -> None:
+        self.store, self.jobs, self.budget = store, jobs, budget
         self.respondent = jobs[0].assignment.respondent
         # the same question of two jobs (two benchmarks, two forms) is asked once
         first: dict[tuple[Sampling, Key], tuple[Job, Ask, Request]] = {}
@@ -95,9 +107,30 @@ class _Worksheet:
         # an answer is matched to its request by identity: requests are values, and two may be equal
         self._owner = {id(request): (job, question) for job, question, request in first.values()}
         self._numbers: dict[int, int] = {}
+        self._holds: dict[int, Hold] = {}
+        known = (store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs)
+        self.has_answered = any(number is not None and has_answered(store, number) for number in known)
+        self.refused = 0
         self._recorded: set[int] = set()
         self._answered: set[tuple[Sampling, Key]] = set()
         self.record_complete()
+
+    def admitted(self) -> list[Request]:
+        """The requests that the bounds allow; a server holds each of its requests against the bounds by itself."""
+        if hasattr(self.respondent, "budget"):
+            self.respondent.budget = self.budget
+            self.respondent.has_answered = self.has_answered  # type: ignore[attr-defined]
+        elif self.respondent.live and self.budget.bounded:
+            admitted, holds = self.budget.admit(self.requests, prices_of(self.respondent))
+            self._holds = dict(zip(map(id, admitted), holds, strict=True))
+            return admitted
+        return self.requests
+
+    def give_back(self) -> None:
+        """Count as not spent what was let through and never asked."""
+        for hold in self._holds.values():
+            self.budget.cancel(hold)
+        self._holds = {}
 
     def _number(self, job: Job) -> int:
         key = id(job)
@@ -141,6 +174,10 @@ class _Worksheet:
         counts: dict[int, tuple[Job, int]] = {}
         for request, response in batch:
             job, question = self._owner[id(request)]
+            if id(request) in self._holds:
+                self.budget.end(self._holds.pop(id(request)), request, response)
+            self.has_answered = self.has_answered or response.state != "error"
+            self.refused += response.state == "error" and "final" in response.detail
             grouped.setdefault((self._number(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
             self._record(job)

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from hqm.administration.planning import Job
 from hqm.respondents.base import Respondent, RespondentName
+from hqm.respondents.budget import Budget, Prices, price, tokens_in
 from hqm.respondents.kinds import kind_of
 from hqm.store.database import Store
 
 _EMBEDDED_SECONDS = 0.004
 """Seconds a request of a tiny model that HQM comes with, on a CPU; for the others their kind says what is assumed."""
 _OTHER_SECONDS = 0.5
-_IMAGE_TOKENS = 576
-"""Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
-_CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +44,9 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
     respondent = jobs[0].assignment.respondent
     requests = [request for job in jobs for _, request in (*job.todo.values(), *job.broken.values())]
     seconds = _seconds(store, jobs)
-    tokens_in = sum(len(r.prompt) // _CHARACTERS_A_TOKEN + (_IMAGE_TOKENS if r.image else 0) for r in requests)
-    tokens_out = sum(r.sampling.max_tokens for r in requests)
-    prices = prices or _own_prices(respondent)
-    cost = None if prices is None else (tokens_in * prices[0] + tokens_out * prices[1]) / 1e6
+    read = sum(tokens_in(request) for request in requests)
+    written = sum(request.sampling.max_tokens for request in requests)
+    prices = prices or prices_of(respondent)
     return Forecast(
         rows=sum(job.rows for job in jobs),
         distinct=sum(job.distinct for job in jobs),
@@ -57,9 +54,9 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
         requests=len(requests),
         seconds=len(requests) * (seconds if seconds is not None else _assumed(respondent.name)),
         measured=seconds is not None,
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        cost=cost,
+        tokens_in=read,
+        tokens_out=written,
+        cost=None if prices is None else price(read, written, prices),
     )
 
 
@@ -95,22 +92,52 @@ def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None 
             continue
         before = totals.get(respondent.name, Spent(respondent.name, 0, 0, 0, 0, None))
         read, written = before.tokens_in + used.tokens_in, before.tokens_out + used.tokens_out
-        own = prices or _own_prices(respondent)
+        own = prices or prices_of(respondent)
         totals[respondent.name] = Spent(
             respondent.name,
             before.answers + used.answers,
             read,
             written,
             before.tokens_cached + used.tokens_cached,
-            None if own is None else (read * own[0] + written * own[1]) / 1e6,
+            None if own is None else price(read, written, own),
         )
     return list(totals.values())
 
 
-def _own_prices(respondent: Respondent) -> tuple[float, float] | None:
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a bound of a command allows, and what the command is going to need."""
+
+    option: str
+    limit: float
+    needed: float
+
+    @property
+    def ends_it(self) -> bool:
+        """Whether the command would end at this bound."""
+        return self.needed > self.limit
+
+
+def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> list[Bound]:
+    """The bounds of a command beside what its respondents will take at most.
+
+    Of the judges, the questions known so far (`judging`) are counted among the requests; their tokens are not known.
+    """
+    requests = sum(forecast.requests for forecast in forecasts) + judging
+    tokens = sum(forecast.tokens_in + forecast.tokens_out for forecast in forecasts)
+    cost = sum(forecast.cost or 0.0 for forecast in forecasts)
+    every = (
+        ("--max-requests", budget.max_requests, requests),
+        ("--max-tokens-total", budget.max_tokens, tokens),
+        ("--max-cost", budget.max_cost, cost),
+    )
+    return [Bound(option, limit, needed) for option, limit, needed in every if limit is not None]
+
+
+def prices_of(respondent: Respondent) -> Prices | None:
     """Money per million tokens read and written, as the respondent says it, or else its name."""
     if hasattr(respondent, "prices"):
-        prices: tuple[float, float] | None = respondent.prices
+        prices: Prices | None = respondent.prices
         return prices
     name = RespondentName.parse(respondent.name) if respondent.live else None
     if name is None or not name.option("price_in"):

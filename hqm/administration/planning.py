@@ -14,6 +14,7 @@ from hqm.respondents.base import Request
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.signature import request_seed
 from hqm.store.database import Ask
+from hqm.store.refusals import refused as refused_in
 from hqm.types import LETTERS, Item
 
 Key = tuple[str, int]
@@ -33,6 +34,8 @@ class Job:
     broken: Mapping[Key, tuple[Ask, Request]] = field(default_factory=dict)
     """Questions whose picture cannot be used; they are stored as errors and not asked."""
     reasons: Mapping[Key, str] = field(default_factory=dict)
+    refused: int = 0
+    """Questions that the server turned away for good in an earlier run, and that are not asked again."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
     sight: str = ""
@@ -43,17 +46,25 @@ class Job:
         return f"{self.assignment.benchmark.name} {self.administration.form.name} run {self.administration.run}"
 
 
-def plan(asks: Asks, assignment: Assignment, administration: Administration, *, probabilities: bool = False) -> Job:
+def plan(
+    asks: Asks,
+    assignment: Assignment,
+    administration: Administration,
+    *,
+    probabilities: bool = False,
+    retry_refused: bool = False,
+) -> Job:
     """Find out what of one administration is still to be asked.
 
     With `probabilities`, the requests also ask for the probability of every possible first word of yes/no and
-    multiple-choice answers.
+    multiple-choice answers. What a server turned away for good is asked again with `retry_refused` only.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
     asked = asks.of(benchmark, form, live)
     number = store.find_respondent(respondent.name, assignment.identity())
     done = store.answered(number, run) if number is not None else set()
+    refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
     known = store.ask_ids(asked)
     todo: dict[Key, tuple[Ask, Request]] = {}
     broken: dict[Key, tuple[Ask, Request]] = {}
@@ -62,6 +73,8 @@ def plan(asks: Asks, assignment: Assignment, administration: Administration, *, 
     for item, question in zip(form.items, asked, strict=True):
         if question.digest in known and known[question.digest] in done:
             stored.add(question.digest)
+            continue
+        if question.digest in refused:
             continue
         key = (question.digest, run)
         if key in todo or key in broken:
@@ -87,6 +100,7 @@ def plan(asks: Asks, assignment: Assignment, administration: Administration, *, 
         broken=broken,
         reasons=reasons,
         sight="blind" if asks.blind else "",
+        refused=len({question.digest for question in asked} & refused),
         pictures={
             question.image: question.image_digest for question in asked if question.image and question.image_digest
         },

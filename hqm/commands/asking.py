@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -165,7 +165,7 @@ def _audit_table(table: Path, columns: str | None, items: int | None, options: R
 
 
 def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
-    from hqm.administration.costs import forecast
+    from hqm.administration.costs import bounds, forecast
     from hqm.commands import show
 
     by_respondent: dict[tuple[str, str], list[Job]] = {}
@@ -174,7 +174,11 @@ def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
     output = session.options.output
     forecasts = {key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()}
     live = any(job.assignment.respondent.live for job in jobs) and not session.options.asking.blind
-    show.plan(forecasts, session.missing_images() if live else {}, output.as_json, session.pending_judgements())
+    pending = session.pending_judgements()
+    asked = [forecasts[key] for key, own in by_respondent.items() if own[0].assignment.respondent.live]
+    limits = bounds(session.budget, asked, sum(pending.values()))
+    refused = sum(job.refused for job in jobs)
+    show.plan(forecasts, session.missing_images() if live else {}, output.as_json, pending, limits, refused)
 
 
 def _administer(session: Session) -> bool:
@@ -195,13 +199,13 @@ def _administer(session: Session) -> bool:
     if not session.options.asking.blind and any(job.assignment.respondent.live for job in jobs):
         show.missing_images(session.missing_images())
     with interruption(output.quiet) as stop, bars(jobs, output.quiet) as progress:
-        outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop)
+        outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop, budget=session.budget)
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
-    if outcome.errors:
-        print(
-            f"hqm: {outcome.errors} answers are errors; run the same command again to ask them again.", file=sys.stderr
-        )
+    if outcome.errors > outcome.refused:
+        again = outcome.errors - outcome.refused
+        print(f"hqm: {again} answers are errors; run the same command again to ask them again.", file=sys.stderr)
+    show.refused(outcome.refused + sum(job.refused for job in jobs))
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
@@ -211,7 +215,21 @@ def _administer(session: Session) -> bool:
         what = f"{stored + outcome.asked} answers are stored in {session.store.path}, {outcome.left} are left"
         print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
-    return not outcome.failed and not outcome.errors and _judge(session)
+    if session.budget.reached:
+        kept = f"{stored + outcome.asked} answers are stored in {session.store.path}"
+        _end_at_the_bound(session, f"{kept}, {outcome.left} are left")
+    return not outcome.failed and outcome.errors == outcome.refused and _judge(session)
+
+
+def _end_at_the_bound(session: Session, state: str) -> NoReturn:
+    """End a command that has reached a bound, and say what it spent, what is left and how to go on."""
+    budget = session.budget
+    print(
+        f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
+        f"Raise the bound, or go on with as much again by\n  {command()}",
+        file=sys.stderr,
+    )
+    raise typer.Exit(1)
 
 
 def _judge(session: Session) -> bool:
@@ -225,4 +243,9 @@ def _judge(session: Session) -> bool:
     for name, error in outcome.failed:
         print(f"hqm: the judge {name} was given up: {error}", file=sys.stderr)
     print(f"judges asked {outcome.asked}, errors {outcome.errors}")
-    return not outcome.failed and not outcome.errors
+    if session.budget.reached:
+        left = sum(session.pending_judgements().values())
+        _end_at_the_bound(
+            session, f"the judges' replies are stored in {session.store.path}, {left} known ones are left"
+        )
+    return not outcome.failed and outcome.errors == outcome.refused

@@ -83,6 +83,13 @@ class What:
             help="The pictures: a folder, a zip, parquet files or a web address; the card's unless given.",
         ),
     ] = None
+    allow_private_images: Annotated[
+        bool,
+        typer.Option(
+            "--allow-private-images",
+            help="Fetch pictures from addresses of this machine and of private networks too.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,35 @@ class Asking:
             help="Record the probabilities of yes, no and the options' letters as the first word of the answer.",
         ),
     ] = False
+
+    retry_refused: Annotated[
+        bool,
+        typer.Option(
+            "--retry-refused",
+            help="Ask again what a server turned away for good (400, 403): too long, or refused by its filter.",
+        ),
+    ] = False
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            "--max-requests", min=0, metavar="N", help="End the command after N requests, those to judges included."
+        ),
+    ] = None
+    max_tokens_total: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens-total",
+            min=0,
+            metavar="N",
+            help="End the command before it has taken N tokens, read and written, judges included.",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--max-cost", min=0, metavar="MONEY", help="End the command before it has cost more, judges included."
+        ),
+    ] = None
 
     @property
     def sampling(self) -> dict[str, float]:

@@ -12,6 +12,7 @@ from typing import Any
 from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
+from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, make_engine
 from hqm.administration.holdings import cells_in, forms_of, respondents_in, respondents_of
 from hqm.administration.planning import Job, plan
@@ -29,6 +30,8 @@ from hqm.judges.judging import Judged, Judging, Progress
 from hqm.judges.panel import Panel, parse_roles
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
+from hqm.respondents.budget import Budget
+from hqm.respondents.kinds import kind_of
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, PARALLEL, Form
@@ -47,6 +50,12 @@ class Session:
         self.store, self.options = store, options
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
+        self.budget = Budget(
+            options.asking.max_requests,
+            options.asking.max_tokens_total,
+            options.asking.max_cost,
+            prices=options.output.prices,
+        )
         what, reading, judging = options.what, options.reading, options.judging
         settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
         settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
@@ -98,7 +107,19 @@ class Session:
             self._made[name] = make_respondent(
                 name, device=machine.device, dtype=machine.dtype, batch=machine.batch, vllm=machine.vllm
             )
+            self._check_price(self._made[name])
         return self._made[name]
+
+    def _check_price(self, respondent: Respondent) -> None:
+        """Refuse a bound on money where the price of a respondent is not known."""
+        kind = kind_of(respondent.name.partition("/")[0])
+        priced = self.budget.prices or prices_of(respondent)
+        if self.budget.max_cost is not None and kind is not None and kind.price == "per token" and priced is None:
+            raise UsageError(
+                "its price is not known, and --max-cost bounds the cost",
+                place=respondent.name,
+                remedy="Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and --price-out.",
+            )
 
     def _recorded(self, benchmark: Benchmark, path: Path) -> list[Respondent]:
         recordings = benchmark.recordings(path)
@@ -134,7 +155,11 @@ class Session:
             )
         others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
-        return [Judging(self.asks, benchmark, Panel(self._judge(name), used)) for name in options.judges]
+        retry = self.options.asking.retry_refused
+        return [
+            Judging(self.asks, benchmark, Panel(self._judge(name), used), budget=self.budget, retry_refused=retry)
+            for name in options.judges
+        ]
 
     def _judge(self, name: str) -> Respondent:
         if name.startswith("recorded/"):
@@ -143,7 +168,7 @@ class Session:
 
     def judge(self, progress: Progress | None = None) -> Judged:
         """Put every stored answer to the judges, and the reference administration again as often as the options say."""
-        asked = errors = 0
+        asked = errors = refused = 0
         failed: list[tuple[str, HQMError]] = []
         for benchmark in self.benchmarks:
             judges = self.judges(benchmark)
@@ -158,8 +183,9 @@ class Session:
                     for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
                         judged = judging.judge(form, rows, asking, progress)
                         asked, errors = asked + judged.asked, errors + judged.errors
+                        refused += judged.refused
                         failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
-        return Judged(asked, errors, tuple(failed))
+        return Judged(asked, errors, tuple(failed), refused)
 
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
@@ -216,9 +242,10 @@ class Session:
                     f"there is no respondent to answer {benchmark.name}",
                     remedy="Name respondents with --respondent, or recorded answers with --recorded.",
                 )
-        probabilities = self.options.asking.probabilities
+        asking = self.options.asking
+        wanted = {"probabilities": asking.probabilities, "retry_refused": asking.retry_refused}
         return [
-            plan(self.asks, assignment, administration, probabilities=probabilities)
+            plan(self.asks, assignment, administration, **wanted)
             for benchmark in self.benchmarks
             for assignment in self.assignments(benchmark)
             for administration in self.administrations(benchmark, assignment.respondent)
@@ -253,7 +280,8 @@ class Session:
         """Get the pictures that lie on the web, where a respondent is going to see them; a plan fetches nothing."""
         for benchmark in self.benchmarks:
             if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
-                benchmark.pictures.fetch(item.image for item in benchmark.original.items if item.image)
+                names = [item.image for item in benchmark.original.items if item.image]
+                benchmark.pictures.fetch(names, private=self.options.what.allow_private_images)
 
     def missing_images(self) -> dict[str, tuple[int, int]]:
         """Benchmark -> how many of its pictures are missing, of how many."""

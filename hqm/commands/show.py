@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Forecast, Spent
+    from hqm.administration.costs import Bound, Forecast, Spent
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
     from hqm.auditing.published import TableAudit
@@ -119,6 +120,8 @@ def plan(
     images: Mapping[str, tuple[int, int]],
     as_json: bool,
     judging: Mapping[str, int],
+    bounds: Sequence[Bound] = (),
+    refused_before: int = 0,
 ) -> None:
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
@@ -134,7 +137,9 @@ def plan(
         rows = [
             {"respondent": who, "benchmark": what, **asdict(forecast)} for (who, what), forecast in forecasts.items()
         ]
-        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging)})
+        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in bounds]
+        further = {"bounds": limits} if limits else {}
+        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging), **further})
         return
     columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(",")
     table = terminal_table("", *columns, right=range(2, 10))
@@ -165,7 +170,24 @@ def plan(
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in judging.items():
         print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
+    for bound in bounds:
+        said = "would end the command" if bound.ends_it else "would not be reached"
+        most = "" if bound.option == "--max-requests" else " at most"
+        print(f"{bound.option} {bound.limit:,.10g} {said}: {bound.needed:,.10g}{most} are planned.")
+    if bounds and judging:
+        print("The judges' further questions, and their tokens and cost, come on top of what is planned.")
+    refused(refused_before)
     missing_images(images)
+
+
+def refused(count: int) -> None:
+    """How many questions a server turned away for good, if any."""
+    if count:
+        print(
+            f"hqm: {count} questions were turned away by the server for good and are not asked again; "
+            "--retry-refused asks them.",
+            file=sys.stderr,
+        )
 
 
 def _price(name: str) -> str:

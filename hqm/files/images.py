@@ -38,8 +38,11 @@ class ImageSource(Protocol):
     def has(self, name: str) -> bool:
         """Whether the picture is there now, without fetching or opening it."""
 
-    def fetch(self, names: Iterable[str]) -> None:
-        """Fetch the pictures that lie elsewhere; for one that cannot be fetched, `path` raises an error later."""
+    def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
+        """Fetch the pictures that lie elsewhere; for one that cannot be fetched, `path` raises an error later.
+
+        With `private`, addresses of this machine and of private networks are fetched from too.
+        """
 
 
 def open_images(place: Path | str) -> ImageSource:
@@ -107,9 +110,9 @@ class FolderImages:
             return True
         return self._rows is not None and self._rows.has(name)
 
-    def fetch(self, names: Iterable[str]) -> None:
+    def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
         if addresses := [name for name in names if is_url(name)]:
-            self._web.fetch(addresses)
+            self._web.fetch(addresses, private=private)
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ class ZipImages:
     def has(self, name: str) -> bool:
         return self._members.get(safe_name(name)) is not None
 
-    def fetch(self, names: Iterable[str]) -> None:
+    def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
         """Everything is here."""
 
 

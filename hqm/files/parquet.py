@@ -92,7 +92,7 @@ class ParquetImages:
         row = self._by_name.get(name)
         return row is not None and row.file is not None
 
-    def fetch(self, names: Iterable[str]) -> None:
+    def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
         """Everything is here."""
 
 

@@ -1,10 +1,17 @@
-"""Pictures on the web, fetched once into the cache and checked again whenever they are used."""
+"""Pictures on the web, fetched once into the cache and checked again whenever they are used.
+
+A benchmark's items say which addresses are fetched, and they may come from anybody. So only addresses of the public internet
+are connected to, unless the user allows others: the check is made on what the name resolves to, for each connection, a
+redirection's too, and the connection goes to the very address that was checked.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
+import ipaddress
 import json
+import socket
 import sys
 import time
 import urllib.error
@@ -13,7 +20,7 @@ import urllib.request
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +32,121 @@ from hqm.version import __version__
 
 _TRIES = 4
 _TIMEOUT = 30.0
+_WHOLE = 300.0
+"""Seconds that a picture may take from its first byte to its last."""
 _AT_A_TIME = 8
+_AGAIN = "Run the same command again."
+
+
+class NotPublic(OSError):  # noqa: N818 (it says what is wrong)
+    """An address that pictures are not fetched from, unless the user allows it."""
+
+
+def check_public(address: str) -> None:
+    """Check that a numeric address belongs to the public internet, in whatever way it is written.
+
+    >>> check_public("93.184.216.34")
+    >>> check_public("::ffff:127.0.0.1")
+    Traceback (most recent call last):
+    hqm.files.web.NotPublic: ::ffff:127.0.0.1 is no address of the public internet
+
+    Raises
+    ------
+    NotPublic
+        It is one of this machine, of a private network, or reserved; or it carries such a one inside.
+    """
+    whole = ipaddress.ip_address(address.partition("%")[0])
+    inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [whole]
+    if isinstance(whole, ipaddress.IPv6Address):
+        if whole in _NAT64 or whole in _COMPATIBLE:
+            inner = [whole] if whole.is_loopback or whole.is_unspecified else []
+            inner.append(ipaddress.IPv4Address(int(whole) & 0xFFFFFFFF))
+        elif whole.ipv4_mapped:
+            inner = [whole.ipv4_mapped]
+        elif whole.sixtofour:
+            inner.append(whole.sixtofour)
+        elif whole.teredo:
+            inner += whole.teredo
+    if not all(ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner):
+        raise NotPublic(f"{address} is no address of the public internet")
+
+
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_COMPATIBLE = ipaddress.IPv6Network("::/96")
+
+
+def _resolve(host: str, port: int) -> list[tuple[Any, ...]]:
+    """The public addresses of a host; an error where any of its addresses is not one."""
+    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for *_, place in places:
+        check_public(str(place[0]))
+    return places
+
+
+def _connect(
+    address: tuple[str, int], timeout: float = _TIMEOUT, source: tuple[str, int] | None = None
+) -> socket.socket:
+    """A connection to an address that was checked; a name is not looked up a second time."""
+    failure: OSError = OSError("the name has no address")
+    for family, kind, protocol, _, place in _resolve(*address):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            connection.settimeout(timeout)
+            if source:
+                connection.bind(source)
+            connection.connect(place)
+        except OSError as error:
+            connection.close()
+            failure = error
+        else:
+            return connection
+    raise failure
+
+
+class _HTTPConnection(http.client.HTTPConnection):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._create_connection = _connect
+
+
+class _HTTPSConnection(http.client.HTTPSConnection):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._create_connection = _connect
+
+
+def _through_a_proxy(request: Any) -> bool:
+    """Whether a request goes to a proxy, which connects in our place: then the target is checked before it is named."""
+    target = urllib.parse.urlsplit(request.full_url)
+    if request.host == target.netloc:
+        return False
+    _resolve(target.hostname or "", target.port or (443 if target.scheme == "https" else 80))
+    return True
+
+
+class _PublicHTTP(urllib.request.HTTPHandler):
+    def http_open(self, req: Any) -> Any:
+        return super().http_open(req) if _through_a_proxy(req) else self.do_open(_HTTPConnection, req)
+
+
+class _PublicHTTPS(urllib.request.HTTPSHandler):
+    def https_open(self, req: Any) -> Any:
+        return super().https_open(req) if _through_a_proxy(req) else self.do_open(_HTTPSConnection, req)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A reply that is read piece by piece until its time is over."""
+
+    reply: Any
+    end: float
+
+    def read(self, size: int) -> bytes:
+        if time.monotonic() > self.end:
+            raise TimeoutError(f"it was not whole after {_WHOLE:g} s")
+        piece: bytes = self.reply.read1(size)  # what has come, and not so much as was asked for
+        return piece
 
 
 class _SameScheme(urllib.request.HTTPRedirectHandler):
@@ -48,7 +169,8 @@ class WebImages:
     base: str
 
     @cached_property
-    def _failed(self) -> dict[str, str]:
+    def _failed(self) -> dict[str, tuple[str, str]]:
+        """Address -> why it could not be fetched, and what to do about it."""
         return {}
 
     def address(self, name: str) -> str:
@@ -72,7 +194,8 @@ class WebImages:
     def path(self, name: str) -> Path:
         address = self.address(name)
         if address in self._failed:
-            raise ImageError(self._failed[address], place=address, remedy="Run the same command again.")
+            what, remedy = self._failed[address]
+            raise ImageError(what, place=address, remedy=remedy)
         path = self._cached(address)
         if path is None:
             raise ImageError("the picture is not fetched yet", place=address, remedy="`hqm run` and `hqm audit` do it.")
@@ -81,22 +204,26 @@ class WebImages:
     def has(self, name: str) -> bool:
         return self._record(self.address(name)).exists()
 
-    def fetch(self, names: Iterable[str]) -> None:
-        """Fetch the pictures that are not in the cache, several at a time, with a few attempts for each."""
+    def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
+        """Fetch the pictures that are not in the cache, several at a time, with a few attempts for each.
+
+        With `private`, addresses of this machine and of private networks are connected to as well.
+        """
         missing = [a for a in dict.fromkeys(map(self.address, names)) if self._cached(a) is None]
         if not missing:
             return
         print(f"hqm: fetching {len(missing)} pictures into {cache_folder() / 'images'}", file=sys.stderr, flush=True)
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             try:
-                list(pool.map(self._fetch, missing))
+                list(pool.map(partial(self._fetch, private=private), missing))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _fetch(self, address: str) -> None:
+    def _fetch(self, address: str, private: bool) -> None:
         self._failed.pop(address, None)
-        opener = urllib.request.build_opener(_SameScheme)
+        handlers = () if private else (_PublicHTTP, _PublicHTTPS)
+        opener = urllib.request.build_opener(_SameScheme, *handlers)
         request = urllib.request.Request(address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"})
         for attempt in range(_TRIES):
             try:
@@ -104,14 +231,18 @@ class WebImages:
                     self._keep(address, reply)
                 return
             except ImageError as error:
-                self._failed[address] = error.what
+                self._failed[address] = (error.what, _AGAIN)
                 return
             except urllib.error.HTTPError as error:
-                self._failed[address] = f"the server answered {error.code} ({error.reason})"
+                self._failed[address] = (f"the server answered {error.code} ({error.reason})", _AGAIN)
                 if error.code < 500 and error.code != 429:
                     break
             except (OSError, http.client.HTTPException, ValueError) as error:
-                self._failed[address] = f"it cannot be fetched: {error or type(error).__name__}"
+                refused = next((e for e in (error, getattr(error, "reason", None)) if isinstance(e, NotPublic)), None)
+                if refused is not None:
+                    self._failed[address] = (str(refused), "Add --allow-private-images if it is yours.")
+                    return
+                self._failed[address] = (f"it cannot be fetched: {error or type(error).__name__}", _AGAIN)
             if attempt + 1 < _TRIES:
                 time.sleep(0.2 * 4**attempt)
 
@@ -119,7 +250,8 @@ class WebImages:
         said = reply.headers.get("Content-Length")
         if said and said.isdigit() and int(said) > MAX_BYTES:
             raise ImageError(f"the picture is larger than {MAX_BYTES >> 20} MiB", place=address)
-        path = keep(reply, address)
+        stream: Any = _Timed(reply, time.monotonic() + _WHOLE)
+        path = keep(stream, address)
         size = path.stat().st_size
         if said and said.isdigit() and size != int(said):
             raise http.client.IncompleteRead(b"", int(said) - size)

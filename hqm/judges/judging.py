@@ -12,15 +12,18 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hqm.administration.asks import Asks
+from hqm.administration.costs import prices_of
 from hqm.administration.engines.local import answer_all
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
 from hqm.judges.procedure import NotAsked, Rows, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
+from hqm.respondents.budget import Budget, Hold
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all, request_seed
 from hqm.store.database import Ask, Store, ask
+from hqm.store.refusals import has_answered, refused
 from hqm.types import Cell, Form, Response
 
 WAVES = 200
@@ -51,6 +54,8 @@ class Judged:
     asked: int
     errors: int
     failed: tuple[tuple[str, HQMError], ...] = ()
+    refused: int = 0
+    """The errors that a server turned away for good; they are not asked again."""
 
 
 class Judging:
@@ -66,10 +71,24 @@ class Judging:
         Which models play the roles.
     overrides
         Sampling that the command line asks for; a judge's own name goes before it, the card's `[judging]` after it.
+    budget
+        What may be spent; when a bound is reached, nothing more is asked.
+    retry_refused
+        Ask again what a server turned away for good.
     """
 
-    def __init__(self, asks: Asks, benchmark: Benchmark, panel: Panel, overrides: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        asks: Asks,
+        benchmark: Benchmark,
+        panel: Panel,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        budget: Budget | None = None,
+        retry_refused: bool = False,
+    ) -> None:
         self.asks, self.benchmark, self.panel = asks, benchmark, panel
+        self.budget, self.retry_refused = budget or Budget(), retry_refused
         given = {name: value for name, value in (overrides or {}).items() if value is not None}
         self._default = Sampling(**{**benchmark.card.judging.model_dump(), **given})
 
@@ -102,24 +121,25 @@ class Judging:
 
     def judge(self, form: Form, rows: Rows, number: int = 0, progress: Progress | None = None) -> Judged:
         """Ask until nothing is missing; every reply is stored as it comes in."""
-        asked = errors = 0
+        asked = errors = turned_away = 0
         failed: dict[str, HQMError] = {}
         asking = self.asking(number, retry=True)
         for _ in range(WAVES):
             asking.missing.clear()
             verdicts(self.benchmark, form, rows, lambda _: asking)
             questions = [question for question in asking.missing.values() if question.respondent.name not in failed]
-            if not questions:
+            if not questions or self.budget.reached:
                 break
             for question, response in self._ask(questions, number, failed):
                 asking.learn(question, response)
                 asked += 1
                 errors += response.outcome != "ok"
+                turned_away += response.state == "error" and "final" in response.detail
                 if progress:
                     progress(named(self.panel.label, number), asked, len(questions))
         # what failed, or still comes back with new questions, is counted: the command did not do what it was asked to
         left = sum(question.respondent.name not in failed for question in asking.missing.values())
-        return Judged(asked, errors + left, tuple(failed.items()))
+        return Judged(asked, errors + left, tuple(failed.items()), turned_away)
 
     def _ask(
         self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError]
@@ -129,16 +149,38 @@ class Judging:
             by_judge.setdefault(question.respondent.name, []).append(question)
         groups = list(by_judge.values())
         owner = {id(question.request): question for question in questions}
-        work = [(group[0].respondent, [question.request for question in group]) for group in groups]
+        holds: dict[int, Hold] = {}
+        work = [
+            (group[0].respondent, self._admitted(group[0].respondent, [question.request for question in group], holds))
+            for group in groups
+        ]
         for i, batch in answer_all(work, workers=1):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch
                 continue
             respondent = self.store.respondent(judge.name, self.identity(judge))
-            replies = [(owner[id(request)], _with_limit(request, response)) for request, response in batch]
-            stored = self.store.append(respondent, number, [(question.ask, response) for question, response in replies])
-            yield from zip((question for question, _ in replies), stored, strict=True)
+            replies = [(owner[id(request)], request, _with_limit(request, response)) for request, response in batch]
+            stored = self.store.append(
+                respondent, number, [(question.ask, response) for question, _, response in replies]
+            )
+            for (question, request, _), response in zip(replies, stored, strict=True):
+                if id(request) in holds:
+                    self.budget.end(holds.pop(id(request)), request, response)
+                yield question, response
+        for hold in holds.values():
+            self.budget.cancel(hold)
+
+    def _admitted(self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]) -> list[Request]:
+        """The requests that the bounds allow; a server holds each of its requests against the bounds by itself."""
+        if hasattr(judge, "budget"):
+            number = self.store.find_respondent(judge.name, self.identity(judge))
+            judge.budget = self.budget
+            judge.has_answered = number is not None and has_answered(self.store, number)  # type: ignore[attr-defined]
+        elif self.budget.bounded:
+            requests, held = self.budget.admit(requests, prices_of(judge))
+            holds.update(zip(map(id, requests), held, strict=True))
+        return requests
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration, from stored replies alone."""
@@ -172,6 +214,7 @@ class Asking:
     _replies: dict[str, dict[str, Response]] = field(default_factory=dict)
     _allowed: dict[str, dict[int, int]] = field(default_factory=dict)
     _asked_now: set[tuple[str, str]] = field(default_factory=set)
+    _turned_away: dict[str, set[str]] = field(default_factory=dict)
 
     async def __call__(
         self, role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
@@ -190,7 +233,8 @@ class Asking:
         question = ask(prompt, image, picture, apart=apart)
         response = self._known(judge).get(question.digest)
         key = (judge.name, question.digest)
-        if response is None or (self.retry and response.outcome != "ok" and key not in self._asked_now):
+        again = self.retry and key not in self._asked_now and question.digest not in self._refused(judge)
+        if response is None or (again and response.outcome != "ok"):
             if reason:
                 raise NoReply(reason, place=judge.name)
             sampling = judging.sampling(judge)
@@ -219,6 +263,15 @@ class Asking:
             details = {} if number is None else store.details(number, self.number)
             self._allowed[judge.name] = {asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail}
         return self._allowed[judge.name]
+
+    def _refused(self, judge: Respondent) -> set[str]:
+        """The questions that a judge's server turned away for good, unless they are to be asked again."""
+        if judge.name not in self._turned_away:
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            known = number is not None and not self.judging.retry_refused
+            self._turned_away[judge.name] = refused(store, number, self.number) if known and number else set()
+        return self._turned_away[judge.name]
 
     def _known(self, judge: Respondent) -> dict[str, Response]:
         if judge.name not in self._replies:

@@ -5,14 +5,17 @@ A name is a kind (`hqm.respondents.kinds`), a slash and what that kind asks. Set
 
 from __future__ import annotations
 
+import difflib
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from hqm.errors import UsageError
-from hqm.respondents.kinds import kind_of, unknown
+from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.types import Response
 
 
@@ -30,7 +33,7 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.temperature < 0 or not 0 < self.top_p <= 1 or self.max_tokens < 1:
+        if not 0 <= self.temperature < math.inf or not 0 < self.top_p <= 1 or self.max_tokens < 1:
             raise UsageError(
                 f"temperature {self.temperature:g}, top-p {self.top_p:g}, max tokens {self.max_tokens} cannot be used",
                 remedy="Temperature is at least 0, top-p above 0 and at most 1, max tokens at least 1.",
@@ -84,6 +87,45 @@ class Respondent(Protocol):
         """Free what it holds."""
 
 
+_ADDRESS = re.compile(r"@([A-Za-z][A-Za-z0-9+.-]*:/.*)", re.DOTALL)
+_SECRET = re.compile(r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$", re.I)
+_NEAR = 0.84
+"""How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""
+_KEYS = "A name is stored and printed. Put the key into an environment variable and name that: ?key_env=NAME."
+
+
+def _check_address(at: str, place: str) -> None:
+    """Refuse what is no address of a server, and one with a user's name or password in it, which is not repeated."""
+    if "@" in at:
+        raise UsageError("the address holds a user's name or password", place=place, remedy=_KEYS)
+    try:
+        parts = urlsplit(at)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.fragment
+    except ValueError:  # a port of 99999, half an IPv6 address
+        usable = False
+    if not usable or not at.isprintable() or " " in at:
+        raise UsageError(f"the address {at!r} cannot be used", place=place, remedy="Write http://HOST:PORT/v1.")
+
+
+def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str) -> None:
+    """Refuse keys, settings that the kind does not have, and one that is given twice; no value is repeated."""
+    names = [name for name, _ in settings]
+    known = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
+    for name in names:
+        if _SECRET.search(name):
+            raise UsageError(f"{name}= would put a key into the name", place=place, remedy=_KEYS)
+        if names.count(name) > 1:
+            raise UsageError(f"the setting {name} is given twice", place=place, remedy="Give it once.")
+        if kind.settings is None or name in known:
+            continue
+        near = difflib.get_close_matches(name.lower(), known, 1, _NEAR if kind.passes_on else 0.5)
+        if near or not kind.passes_on:
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"there is no setting {name!r}", place=place, remedy=f"{meant}The settings are {', '.join(known)}."
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class RespondentName:
     """A respondent's name, taken apart.
@@ -106,18 +148,28 @@ class RespondentName:
         Raises
         ------
         UsageError
-            There is no such kind of respondent; the error lists the kinds.
+            There is no such kind of respondent, or no such setting; the error lists the kinds, or names the nearest
+            setting. The address is no web address, or a key stands in the name.
         """
         name, slash, rest = text.partition("/")
         kind = kind_of(name) if slash and rest else None
         if kind is None:
             raise unknown(text)
+        if not kind.live:  # a file's name may have any character in it
+            return cls(name, rest)
         rest, _, query = rest.partition("?")
         settings = tuple(parse_qsl(query, keep_blank_values=True))
-        # what stands behind the last @ belongs to the target unless it is what this kind knows there
-        target, sign, at = rest.rpartition("@")
-        known = ("revision" in kind.behind and "/" not in at) or ("address" in kind.behind and "://" in at)
-        return cls(name, target, at, settings) if sign and known else cls(name, rest, "", settings)
+        address = _ADDRESS.search(rest) if "address" in kind.behind else None
+        if address is not None:
+            target, sign, at = rest[: address.start()], "@", address[1]
+            _check_address(at, f"{name}/{target}")
+        else:
+            # what stands behind the last @ belongs to the target unless it is what this kind knows there
+            target, sign, at = rest.rpartition("@")
+        known = address is not None or ("revision" in kind.behind and "/" not in at)
+        made = cls(name, target, at, settings) if sign and known else cls(name, rest, "", settings)
+        _check_settings(kind, settings, f"{made.kind}/{made.target}")
+        return made
 
     def __str__(self) -> str:
         at = f"@{self.at}" if self.at else ""

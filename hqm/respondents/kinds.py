@@ -14,6 +14,11 @@ from typing import Any, Literal
 from hqm.errors import RespondentError, UsageError
 
 GROUP = "hqm.respondents"
+SERVER = (
+    "concurrency", "requests_per_minute", "tokens_per_minute", "retries", "timeout", "max_reply", "logprobs", "price_in",
+    "price_out",
+)  # fmt: skip
+"""Settings that say how a server is reached; `hqm.respondents.openai` explains them."""
 LOCAL = ("torch", "transformers")
 """What a model that runs in this process needs; the extra `local` installs it."""
 
@@ -46,6 +51,10 @@ class Kind:
     """What a request is assumed to take before the store has seen an answer."""
     behind: tuple[Literal["revision", "address"], ...] = ("revision", "address")
     """What may follow an @ in its names."""
+    settings: tuple[str, ...] | None = None
+    """The settings that its names may have beside those of sampling; None where any are taken."""
+    passes_on: bool = False
+    """Whether settings that are none of these are handed to a program."""
 
     def load(self) -> Any:
         """The class that answers.
@@ -82,6 +91,7 @@ KINDS: tuple[Kind, ...] = (
         local=True,
         seconds=0.5,  # a 7B model on one GPU without batching
         behind=("revision",),
+        settings=("device", "dtype", "attention", "batch"),
     ),
     Kind(
         "vllm",
@@ -90,6 +100,8 @@ KINDS: tuple[Kind, ...] = (
         "a model that vLLM serves on this machine; the server is started and stopped with the run",
         seconds=0.05,
         behind=("revision",),
+        settings=(*SERVER, "start_timeout"),
+        passes_on=True,
     ),
     Kind(
         "openai",
@@ -99,6 +111,7 @@ KINDS: tuple[Kind, ...] = (
         price="per token",
         seconds=0.2,  # with 16 requests in flight
         behind=("address",),
+        settings=(*SERVER, "key_env"),
     ),
     Kind(
         "recorded",
@@ -108,6 +121,7 @@ KINDS: tuple[Kind, ...] = (
         live=False,
         seconds=0.00002,
         behind=(),
+        settings=(),
     ),
 )
 """The kinds that HQM comes with."""
@@ -129,7 +143,10 @@ def all_kinds() -> tuple[Kind, ...]:
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
     forms = [kind.form for kind in all_kinds()]
-    return UsageError(f"{text!r} names no respondent", remedy=f"Write {', '.join(forms[:-1])} or {forms[-1]}.")
+    # what follows a question mark may be meant to be secret
+    return UsageError(
+        f"{text.partition('?')[0]!r} names no respondent", remedy=f"Write {', '.join(forms[:-1])} or {forms[-1]}."
+    )
 
 
 def _brought() -> list[Kind]:

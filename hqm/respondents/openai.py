@@ -2,64 +2,53 @@
 
 Requests run concurrently, a bounded number at a time and no faster than the limits allow. What may pass is tried again:
 429 (everyone pauses for as long as the server says), 5xx, dropped connections, replies that are no JSON. What still fails
-comes back in the state `error`, with the reason; the others go on. A refused key or an unknown model ends it at once.
+comes back in the state `error`, with the reason; the others go on. What a server refuses to answer for good (400, 403, 413,
+422) is marked as final. A refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
+as nothing was answered.
 
-Requests go out picture by picture, the picture before the question, so that the prefix cache of a server finds the picture
-again. Settings that may follow the name, none of which changes an answer:
+Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
+than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache
+of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
     concurrency              requests in flight at a time (16)
     requests_per_minute      and tokens_per_minute: the server's limits (none)
-    retries, timeout         further attempts a request (4), seconds for each (120)
+    retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
+    max_reply                bytes of a reply that are read at most (1,000,000)
     logprobs                 alternatives of the first token to ask for (5; 0 asks for no log probabilities)
     price_in, price_out      money per million tokens, for the cost
+    key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
-import mimetypes
-import os
 import queue
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
+from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
+from hqm.respondents.client import Redaction, ReplyTooLarge, check_variable, key_for, make_client, shown
+from hqm.respondents.handover import Answer, Floor, batches, waiting
+from hqm.respondents.kinds import SERVER
 from hqm.respondents.pacing import Pace, wanted_pause
+from hqm.respondents.pictures import data_url
 from hqm.types import Response
 
-_BATCH_SECONDS = 1.0
-_PICTURE_TOKENS = 576
-"""What a picture counts against a limit of tokens before the server has said."""
-_FATAL = {401: "refuses the key", 403: "refuses access", 404: "knows no such model or address"}
+_FATAL = {401: "refuses the key", 404: "knows no such model or address"}
+_FINAL = frozenset({400, 403, 413, 422})
+"""What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
+_DENIALS = 3
+"""Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
 
-OPERATION = frozenset(
-    "concurrency requests_per_minute tokens_per_minute retries timeout logprobs price_in price_out".split()
-)
+OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's name in the store."""
-
-
-@lru_cache(maxsize=64)
-def data_url(path: Path) -> str:
-    """A picture as a data URL, encoded once per picture: its requests come one after another."""
-    content = path.read_bytes()
-    return f"data:{_kind(content) or mimetypes.guess_type(path.name)[0] or 'image/png'};base64,{base64.b64encode(content).decode()}"
-
-
-def _kind(content: bytes) -> str:
-    """What the bytes are, whatever the file is called; servers look at what they are told."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    kinds = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"BM": "image/bmp"}
-    return next((kind for mark, kind in kinds.items() if content.startswith(mark)), "")
 
 
 class OpenAIRespondent:
@@ -93,15 +82,23 @@ class OpenAIRespondent:
         self.model, self.base_url = name.target, name.at or None
         self.concurrency = max(1, int(name.number("concurrency", concurrency)))
         self.retries, self.timeout = int(name.number("retries", retries)), name.number("timeout", timeout)
+        self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
         self.logprobs = int(name.number("logprobs", 5))
-        self.prices: tuple[float, float] | None = None
+        self.prices: Prices | None = None
         if name.option("price_in") or name.option("price_out"):
             read = name.number("price_in", 0)
             self.prices = (read, name.number("price_out", read))
+        self.key_env = name.option("key_env")
+        check_variable(self.base_url, self.key_env, self.name)
         self.give_up_after, self.backoff = give_up_after, backoff
+        self.budget = Budget()
+        """What the command may spend; a command gives all its servers the same."""
+        self.has_answered = False
+        """Whether the server ever answered, in this run or, as the store knows, in an earlier one."""
         self._limit_name = "max_tokens"
         self._schemas = True
+        self._clean = Redaction("")
         self._stop = threading.Event()
 
     @property
@@ -114,39 +111,23 @@ class OpenAIRespondent:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Ask; an empty batch comes where a second brought nothing, so that the caller has a turn."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in meanwhile
-        done: queue.Queue[tuple[Request, Response] | BaseException | None] = queue.Queue()
+        done: queue.Queue[Answer | BaseException | None] = queue.Queue()
         self._stop.clear()
         thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
         thread.start()
         try:
-            yield from self._batches(done)
+            yield from batches(done)
         finally:
             self.finish()
-            thread.join(timeout=self.timeout)
+            patience = time.monotonic() + self.timeout
+            while thread.is_alive() and time.monotonic() < patience:
+                for answer in waiting(done):
+                    answer.release()  # nobody stores it any more
+                thread.join(timeout=0.05)
 
     def finish(self) -> None:
         """Begin no further request; those in flight still come."""
         self._stop.set()
-
-    @staticmethod
-    def _batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
-        batch: list[tuple[Request, Response]] = []
-        since = time.monotonic()
-        while True:
-            try:
-                got = done.get(timeout=_BATCH_SECONDS)
-            except queue.Empty:
-                got = ()
-            if isinstance(got, tuple) and got:
-                batch.append(got)
-            ended = got is None or isinstance(got, BaseException)
-            if ended or len(batch) >= 100 or time.monotonic() - since > _BATCH_SECONDS:
-                yield batch
-                batch, since = [], time.monotonic()
-            if isinstance(got, BaseException):
-                raise got
-            if ended:
-                return
 
     def _run(self, requests: Sequence[Request], done: queue.Queue[Any]) -> None:
         try:
@@ -158,77 +139,150 @@ class OpenAIRespondent:
     async def _ask_all(self, requests: Sequence[Request], done: queue.Queue[Any]) -> None:
         import openai
 
+        key = key_for(self.base_url, self.key_env, self.name)
+        self._clean = Redaction(key)
         try:
-            # a server of one's own asks for no key, but the client insists on one
-            key = os.environ.get("OPENAI_API_KEY") or ("none" if self.base_url else None)
-            client = openai.AsyncOpenAI(base_url=self.base_url, api_key=key, max_retries=0, timeout=self.timeout)
-        except openai.OpenAIError as error:
-            raise RespondentError(str(error).splitlines()[0], place=self.name, remedy="Set OPENAI_API_KEY.") from error
+            client = make_client(self.base_url, key, timeout=self.timeout, largest=self.max_reply)
+        except (openai.OpenAIError, ValueError) as error:
+            what = shown(self._clean(str(error)))
+            raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = iter(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        failures = 0
-
-        async def work() -> None:
-            nonlocal failures
-            for request in todo:
-                if self._stop.is_set():
-                    return
-                response = await self._ask(client, request)
-                done.put((request, response))
-                failures = failures + 1 if response.state == "error" else 0
-                if failures >= self.give_up_after:
-                    raise RespondentError(
-                        f"{failures} requests in a row failed; the last: {response.reason}",
-                        place=self.name,
-                        remedy="Check the server, then run the same command again: what was answered is kept.",
-                    )
-
+        floor = Floor(done, min(self.concurrency, len(requests)))
         async with client:
-            tasks = [asyncio.create_task(work()) for _ in range(min(self.concurrency, len(requests)))]
+            tasks = [asyncio.create_task(self._work(client, todo, floor)) for _ in range(floor.workers)]
             try:
                 await asyncio.gather(*tasks)
             finally:
                 for task in tasks:
                     task.cancel()
+        if floor.denied and not self.has_answered and not self._stop.is_set():
+            raise self._no_access(floor)
 
-    async def _ask(self, client: Any, request: Request) -> Response:
-        """One request with its further attempts."""
-        import openai
+    async def _work(self, client: Any, todo: Iterator[Request], floor: Floor) -> None:
+        """Ask one request after another, until there are none, somebody says stop or a bound is reached."""
+        for request in todo:
+            if self._stop.is_set():
+                break
+            response = await self._ask(client, request)
+            if response is None:
+                break
+            if response.state != "error":
+                self.has_answered = True
+            elif response.detail.get("status") == 403 and not self.has_answered:
+                floor.denied.append((request, response))
+                await self._await_an_answer(floor)
+                continue
+            # what a server turns away for good says nothing about the next request, once it has answered any
+            failed = response.state == "error" and not (self.has_answered and "final" in response.detail)
+            failures = floor.failures = floor.failures + 1 if failed else 0
+            denied, floor.denied = (floor.denied, []) if self.has_answered else ([], floor.denied)
+            for answered in (*denied, (request, response)):
+                await floor.hand_over(*answered)
+            if failures >= self.give_up_after:
+                raise RespondentError(
+                    f"{failures} requests in a row failed; the last: {response.reason}",
+                    place=self.name,
+                    remedy="Check the server, then run the same command again: what was answered is kept.",
+                )
+        floor.workers -= 1
 
-        began = time.perf_counter()
+    async def _await_an_answer(self, floor: Floor) -> None:
+        """After several refusals of access, begin nothing until a request in flight is answered; raise when none is."""
+        if len(floor.denied) < _DENIALS:
+            return
+        floor.parked += 1
+        while not self.has_answered and not self._stop.is_set():
+            if floor.parked >= floor.workers:
+                raise self._no_access(floor)
+            await asyncio.sleep(0.01)
+        floor.parked -= 1
+
+    def _no_access(self, floor: Floor) -> RespondentError:
+        reason = floor.denied[-1][1].reason
+        what = (
+            f"the server refuses access to everything it was asked ({len(floor.denied)} requests); the last: {reason}"
+        )
+        return RespondentError(what, place=self.name, remedy="Correct the name or the key.")
+
+    async def _let_through(self, request: Request) -> Hold | None:
+        """Wait until the bounds have room for a request; None when they will have none."""
+        while (hold := self.budget.begin(request, self.prices)) is None and not self.budget.reached:
+            if self._stop.is_set():
+                return None
+            await asyncio.sleep(0.01)
+        return hold
+
+    async def _ask(self, client: Any, request: Request) -> Response | None:
+        """One request with its further attempts; None where a bound does not allow the first."""
         try:
             message = self._message(request)
         except OSError as error:
             return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
-        tokens = len(request.prompt) // 4 + (_PICTURE_TOKENS if request.image else 0) + request.sampling.max_tokens
-        attempt = 0
+        began, attempt = time.perf_counter(), 0
+        response: Response | None = None
         while True:
-            await self.pace.turn(tokens)
-            wait: float | None
+            await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
+            hold = await self._let_through(request)
+            if hold is None:
+                return response
+            settings = self._settings(request)
+            response, wait = Response("", "error", "the request was broken off"), None
             try:
-                settings = self._settings(request)
-                reply = await client.chat.completions.create(messages=[message], **settings)
-                response = _read(reply, time.perf_counter() - began, self.model)
-                wait = None if response.state != "error" else wanted_pause({}, attempt, self.backoff)
-            except openai.APIStatusError as error:
-                if error.status_code in _FATAL:
-                    what = f"the server {_FATAL[error.status_code]} ({error.status_code}: {_short(error.message)})"
-                    raise RespondentError(what, place=self.name, remedy="Correct the name or the key.") from error
-                if error.status_code in (400, 422) and self._simpler(settings, error.message):
-                    continue
-                response = Response("", "error", f"the server answered {error.status_code}: {_short(error.message)}")
-                passing = error.status_code in _PASSING or error.status_code >= 500
-                passing = passing and getattr(error, "code", None) != "insufficient_quota"
-                wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
-                if wait is not None and error.status_code in (429, 503) and attempt < self.retries:
-                    self.pace.pause(wait)
-            except (openai.OpenAIError, OSError, ValueError) as error:
-                response = Response("", "error", f"{type(error).__name__}: {_short(str(error))}")
-                wait = wanted_pause({}, attempt, self.backoff)
+                response, wait = await self._attempt(client, message, settings, attempt, began)
+            finally:
+                self.budget.end(hold, request, response)
+            if "final" in response.detail and self._simpler(settings, response.reason):
+                continue
+            if attempt:
+                response = response._replace(detail={**response.detail, "retries": attempt})
             if wait is None or attempt >= self.retries:
-                return response._replace(detail={**response.detail, "retries": attempt}) if attempt else response
+                return response
             attempt += 1
-            await asyncio.sleep(wait)
+            waited = time.monotonic() + wait
+            while (left := waited - time.monotonic()) > 0:
+                if self._stop.is_set():
+                    return response
+                await asyncio.sleep(min(left, 0.2))
+
+    async def _attempt(
+        self, client: Any, message: Mapping[str, Any], settings: Mapping[str, Any], attempt: int, began: float
+    ) -> tuple[Response, float | None]:
+        """One attempt, and the seconds to wait before another; None where another would bring nothing."""
+        import openai
+
+        wait = wanted_pause({}, attempt, self.backoff)
+        try:
+            asked = client.chat.completions.create(messages=[message], **settings)
+            reply = await asyncio.wait_for(asked, self.timeout)
+            response = self._clean.response(_read(reply, time.perf_counter() - began, self.model))
+            return response, wait if response.state == "error" else None
+        except (TimeoutError, openai.APITimeoutError):
+            return Response("", "error", f"Timeout: no whole reply came within {self.timeout:g} s"), wait
+        except openai.APIStatusError as error:
+            return self._turned_away(error, attempt)
+        except Exception as error:  # whatever a server may send, it costs one answer and never the run
+            cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
+            reason = shown(self._clean(f"{type(cause).__name__}: {cause}"))
+            return Response("", "error", reason), None if isinstance(cause, ReplyTooLarge) else wait
+
+    def _turned_away(self, error: Any, attempt: int) -> tuple[Response, float | None]:
+        """What a status other than success means: an end, an answer that never comes, or a pause."""
+        status, said = error.status_code, shown(self._clean(str(error.message)))
+        if status in _FATAL:
+            what = f"the server {_FATAL[status]} ({status}: {said})"
+            raise RespondentError(what, place=self.name, remedy="Correct the name or the key.")
+        if 300 <= status < 400 and not self.has_answered:
+            to = shown(self._clean(error.response.headers.get("location", "another address")))
+            what = f"the server answers {status} and redirects to {to}, which is not followed"
+            raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
+        detail = {"status": status, **({"final": True} if status in _FINAL else {})}
+        response = Response("", "error", f"the server answered {status}: {said}", detail)
+        passing = (status in _PASSING or status >= 500) and getattr(error, "code", None) != "insufficient_quota"
+        wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
+        if wait is not None and status in (429, 503) and attempt < self.retries:
+            self.pace.pause(wait)
+        return response, wait
 
     @staticmethod
     def _message(request: Request) -> dict[str, Any]:
@@ -267,10 +321,6 @@ class OpenAIRespondent:
 
     def close(self) -> None:
         data_url.cache_clear()
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:300]
 
 
 def _read(reply: Any, seconds: float, model: str) -> Response:

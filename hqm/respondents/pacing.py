@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -56,10 +57,19 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name)
         if text:
-            try:
-                seconds = float(text) * scale
-            except ValueError:
-                when = email.utils.parsedate_tz(text)
-                seconds = email.utils.mktime_tz(when) - time.time() if when else seconds
+            seconds = _said(text, scale, seconds)
             break
     return None if seconds > _MOST else max(seconds, 0.0)
+
+
+def _said(text: str, scale: float, default: float) -> float:
+    """The seconds of a header, which may be a number or a date; `default` where it is neither."""
+    try:
+        seconds = float(text) * scale
+    except ValueError:
+        try:
+            when = email.utils.parsedate_tz(text)
+            seconds = email.utils.mktime_tz(when) - time.time() if when else default
+        except (ValueError, OverflowError, TypeError, IndexError):  # the thirtieth of February of the year 99999
+            return default
+    return default if math.isnan(seconds) else seconds

@@ -393,6 +393,10 @@ class Store:
         for row in cursor:
             yield dict(zip(columns, row, strict=True))
 
+    def select(self, query: str, *values: Any) -> list[Any]:
+        """The rows of a query that only reads."""
+        return self._all(query, *values)
+
     def _first(self, query: str, *values: Any) -> Any:
         with self._guard():
             return self._db.execute(query, values).fetchone()

@@ -1,7 +1,7 @@
 """Who runs the requests: this process, or several worker processes that share them by picture.
 
 Only the driver writes the store. A worker is told which requests to answer and sends answers back batch by batch, so that
-a killed run loses no more than the batches in flight; a worker that dies fails the respondent it was running, not the run.
+a killed run loses no more than the batches in flight; what a worker that dies has not sent back is answered by the others.
 Answers do not depend on how the work was shared: every request draws from its own random stream. Asked to stop, everyone
 finishes the batch in hand.
 """
@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import multiprocessing as mp
 import os
-import queue
+import pickle
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from typing import Any
 
 from hqm.errors import HQMError, RespondentError
@@ -23,6 +27,8 @@ from hqm.types import Response
 
 SHARD = 4096
 """Requests a worker takes at a time; the questions about one picture stay together."""
+_LOSSES = 3
+"""Workers that a shard may lose before its respondent is given up: the shard may be what kills them."""
 _TINY = 50_000_000
 """Bytes of weights below which several copies of a model may stand side by side on a CPU."""
 
@@ -111,67 +117,91 @@ def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[R
         start = end
 
 
+@dataclass
+class _Worker:
+    """A worker process as the driver sees it: its pipe, its shard, and the places in it that are not answered yet."""
+
+    process: Any
+    pipe: Any
+    shard: int = -1
+    left: set[int] = field(default_factory=set)
+
+
 def _spread(
     work: Work, shards: Sequence[tuple[int, list[Request]]], count: int, stop: Stop, devices: Sequence[str] = ()
 ) -> Iterator[Batch]:
     context = mp.get_context("spawn")
-    stopped: Any = context.Event()
-    tasks: Any = context.Queue()
-    results: Any = context.Queue()
-    for number, (i, shard) in enumerate(shards):
-        tasks.put((number, i, work[i][0], shard))
-    for _ in range(count):
-        tasks.put(None)
     threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
-    places = [devices[k % len(devices)] if devices else "" for k in range(count)]
-    crew = [
-        context.Process(target=_work, args=(tasks, results, stopped, threads, place), daemon=True) for place in places
-    ]
-    for worker in crew:
-        worker.start()
-    taken: dict[int, int] = {}
-    open_shards = set(range(len(shards)))
+    crew: list[_Worker] = []
+    for k in range(count):
+        # a pipe for each: a worker that is killed holds no lock that the others wait for
+        ours, theirs = context.Pipe()
+        place = devices[k % len(devices)] if devices else ""
+        process = context.Process(target=_work, args=(theirs, threads, place), daemon=True)
+        process.start()
+        theirs.close()
+        crew.append(_Worker(process, ours))
+    pieces: list[tuple[int, list[Request], int]] = [(i, list(shard), 0) for i, shard in shards]
+    waiting = deque(range(len(pieces)))
+    stopping = False
     try:
-        while open_shards:
-            if stop() and not stopped.is_set():
-                stopped.set()
-            try:
-                kind, who, number, payload = results.get(timeout=0.5)
-            except queue.Empty:
-                if not stopped.is_set():
-                    yield from _buried(crew, taken, shards, open_shards)
-                elif not any(worker.is_alive() for worker in crew):
-                    return
-                continue
-            if kind == "taken":
-                taken[who] = number
-            elif kind == "batch":
-                i, shard = shards[number]
-                yield i, [(shard[position], response) for position, response in payload]
-            else:
-                open_shards.discard(number)
-                if payload is not None:
-                    yield shards[number][0], payload
+        while crew:
+            if stop() and not stopping:
+                stopping = True
+                waiting.clear()
+                for worker in crew:
+                    _send(worker, None)
+            for worker in crew:
+                if worker.shard < 0 and waiting:
+                    number = worker.shard = waiting.popleft()
+                    i, requests, _ = pieces[number]
+                    worker.left = set(range(len(requests)))
+                    _send(worker, (work[i][0], requests))
+            if not any(worker.shard >= 0 for worker in crew):
+                return
+            for pipe in wait([worker.pipe for worker in crew], timeout=0.5):
+                worker = next(worker for worker in crew if worker.pipe is pipe)
+                kind: str
+                payload: Any
+                try:
+                    kind, payload = worker.pipe.recv()
+                except (EOFError, OSError, pickle.UnpicklingError):
+                    crew.remove(worker)
+                    if worker.shard < 0 or stopping:  # it had nothing to do, or ended as it was told
+                        continue
+                    i, requests, losses = pieces[worker.shard]
+                    rest = [requests[position] for position in sorted(worker.left)]
+                    if losses + 1 >= _LOSSES:
+                        worker.process.join()
+                        yield i, _died(worker.process.exitcode)
+                    elif rest:
+                        pieces.append((i, rest, losses + 1))
+                        waiting.appendleft(len(pieces) - 1)
+                    continue
+                i, requests, _ = pieces[worker.shard]
+                if kind == "batch":
+                    worker.left -= {position for position, _ in payload}
+                    yield i, [(requests[position], response) for position, response in payload]
+                else:
+                    worker.shard = -1
+                    if payload is not None:
+                        yield i, payload
+        for i in sorted({pieces[number][0] for number in waiting}):
+            yield i, _died(None)
     finally:
-        tasks.cancel_join_thread()  # shards nobody took would keep this process from ending
         for worker in crew:
-            worker.terminate()
-            worker.join()
+            worker.process.terminate()
+            worker.process.join()
 
 
-def _buried(
-    crew: Sequence[Any], taken: dict[int, int], shards: Sequence[tuple[int, list[Request]]], open_shards: set[int]
-) -> Iterator[Batch]:
-    """The shards of workers that died; all that is left when nobody lives."""
-    dead = [worker for worker in crew if not worker.is_alive()]
-    lost = {taken[worker.pid] for worker in dead if taken.get(worker.pid) in open_shards}
-    if len(dead) == len(crew):
-        lost |= open_shards
-    for number in sorted(lost):
-        open_shards.discard(number)
-        code = next((worker.exitcode for worker in dead), None)
-        remedy = "Run the same command again: what was answered is kept."
-        yield shards[number][0], RespondentError(f"a worker process died (exit status {code})", remedy=remedy)
+def _send(worker: _Worker, task: Any) -> None:
+    with suppress(OSError):  # it is dead, which its pipe will say
+        worker.pipe.send(task)
+
+
+def _died(code: int | None) -> RespondentError:
+    what = "all worker processes died" if code is None else f"a worker process died (exit status {code})"
+    return RespondentError(what, remedy="Run the same command again: what was answered is kept.")
 
 
 def _follow() -> None:
@@ -182,17 +212,15 @@ def _follow() -> None:
         os._exit(1)
 
 
-def _work(tasks: Any, results: Any, stopped: Any, threads: int, device: str = "") -> None:
-    """A worker: take shards until there are none or it is told to stop, on a device of its own if it was given one."""
+def _work(pipe: Any, threads: int, device: str = "") -> None:
+    """A worker: answer shards until it is told to stop, on a device of its own if it was given one."""
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
     use_threads(threads)
     current: Respondent | None = None
-    me = os.getpid()
-    while not stopped.is_set() and (task := tasks.get()) is not None:
-        number, _, respondent, shard = task
-        results.put(("taken", me, number, None))
+    while (task := pipe.recv()) is not None:
+        respondent, shard = task
         if current is None or current.name != respondent.name:
             if current is not None:
                 current.close()
@@ -203,11 +231,11 @@ def _work(tasks: Any, results: Any, stopped: Any, threads: int, device: str = ""
         failure: HQMError | None = None
         try:
             for batch in current.answer(shard):
-                results.put(("batch", me, number, [(place[id(request)], response) for request, response in batch]))
-                if stopped.is_set():
+                pipe.send(("batch", [(place[id(request)], response) for request, response in batch]))
+                if pipe.poll():  # while a shard is answered, nothing comes but the word to stop
                     return
         except RespondentError as error:
             failure = error
         except Exception as error:  # a worker must not die in silence
             failure = RespondentError(f"it failed: {type(error).__name__}: {error}", place=respondent.name)
-        results.put(("done", me, number, failure))
+        pipe.send(("done", failure))

@@ -1,0 +1,202 @@
+"""The connection to a server: which key it is sent, how much of a reply is read, and what of the key a reply may repeat.
+
+`OPENAI_API_KEY` goes to OpenAI. A server on this machine gets it where the respondent's name says so
+(`?key_env=OPENAI_API_KEY`), and any other server gets the variable that its name gives, which cannot be that one.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import ipaddress
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus, urlsplit
+
+from hqm.errors import RespondentError, UsageError
+from hqm.types import Response
+
+OPENAI_KEY = "OPENAI_API_KEY"
+_OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "none"
+_SHORTEST = 6
+"""Characters of a key below which it is a word that stands for none ("EMPTY"), and may occur in an answer."""
+
+
+class ReplyTooLarge(ValueError):  # noqa: N818 (it says what is wrong)
+    """A reply that is not read to its end."""
+
+
+def check_variable(url: str | None, variable: str, place: str) -> None:
+    """Check the variable that a respondent's name gives for its key.
+
+    Raises
+    ------
+    UsageError
+        It is no variable's name, or would send OpenAI's key to somebody else's server.
+    """
+    if variable and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
+        raise UsageError(
+            "key_env does not give the name of an environment variable",
+            place=place,
+            remedy="Write ?key_env=NAME, and put the key into the variable NAME.",
+        )
+    address = _address(url)
+    if variable == OPENAI_KEY and not is_openai(address) and not is_loopback(address):
+        raise UsageError(
+            f"{OPENAI_KEY} is sent to OpenAI and to servers of this machine only",
+            place=place,
+            remedy="Put this server's key into a variable of its own, and name that with ?key_env=NAME.",
+        )
+
+
+def _address(url: str | None) -> str:
+    """The address that is asked; the client has one of its own."""
+    return url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_URL
+
+
+def key_for(url: str | None, variable: str, place: str) -> str:
+    """The key that a server is sent; empty for a server that is sent none.
+
+    Parameters
+    ----------
+    url
+        The server's address; None for the one that the client knows by itself.
+    variable
+        The environment variable that the respondent's name gives, or an empty text.
+
+    Raises
+    ------
+    RespondentError
+        The variable is not set.
+    """
+    wanted = variable or (OPENAI_KEY if is_openai(_address(url)) else "")
+    key = os.environ.get(wanted, "").strip() if wanted else ""
+    if wanted and not key:
+        raise RespondentError(f"the variable {wanted} is not set", place=place, remedy=f"Set {wanted}.")
+    if not (key.isascii() and (key.isprintable() or not key)):
+        what = f"the variable {wanted} holds characters that no key has"
+        raise RespondentError(what, place=place, remedy=f"Correct {wanted}.")
+    return key
+
+
+def is_openai(url: str) -> bool:
+    """Whether an address is OpenAI's own, reached by an encrypted connection.
+
+    >>> is_openai("https://api.openai.com/v1"), is_openai("https://api.openai.com.example.org/v1")
+    (True, False)
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    return parts.scheme == "https" and (host == "openai.com" or host.endswith(".openai.com"))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is one of this machine.
+
+    >>> is_loopback("http://127.0.0.1:8000/v1"), is_loopback("http://[::1]/v1"), is_loopback("http://10.0.0.1/v1")
+    (True, True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def make_client(url: str | None, key: str, *, timeout: float, largest: int) -> Any:
+    """An asynchronous client that follows no redirection and reads no more than `largest` bytes of a reply."""
+    import openai
+
+    async def hold(response: Any) -> None:
+        await _hold(response, largest)
+
+    http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout, event_hooks={"response": [hold]})
+    client = openai.AsyncOpenAI(
+        base_url=url,
+        # a server of one's own asks for no key, but the client insists on one
+        api_key=key or _NO_KEY,
+        max_retries=0,
+        timeout=timeout,
+        http_client=http,
+        # compressed, a reply of a megabyte may unfold to a thousand
+        default_headers={"Accept-Encoding": "identity"},
+    )
+    if not is_openai(str(client.base_url)):
+        client.organization = client.project = None  # they are the user's at OpenAI
+    return client
+
+
+async def _hold(response: Any, largest: int) -> None:
+    """Count a reply's bytes while it is read, and stop at the limit."""
+    said = response.headers.get("content-length", "")
+    if said.isdecimal() and int(said[:20]) > largest:
+        raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise ReplyTooLarge("the reply is compressed, which was not asked for")
+    # the client has changed the library that it speaks HTTP with: take the one that this reply comes from
+    streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
+    inner = response.stream
+
+    class Counted(streams.AsyncByteStream):  # type: ignore[misc]
+        async def __aiter__(self) -> Any:
+            size = 0
+            async for part in inner:
+                size += len(part)
+                if size > largest:
+                    raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await inner.aclose()
+
+    response.stream = Counted()
+
+
+class Redaction:
+    """Takes a key out of whatever a server says, in the spellings that a server may give it.
+
+    Examples
+    --------
+    >>> Redaction("sk-abcdef")("no such key: Bearer sk-abcdef")
+    'no such key: Bearer [key removed]'
+    """
+
+    mark = "[key removed]"
+
+    def __init__(self, key: str) -> None:
+        key = key if len(key) >= _SHORTEST else ""
+        encoded = base64.b64encode(key.encode()).decode().rstrip("=")
+        spellings = {key, quote(key, safe=""), quote_plus(key), key.replace("/", "\\/"), encoded, key[::-1]} - {""}
+        ordered = sorted(spellings, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if key else None
+
+    def __call__(self, text: str) -> str:
+        return self._pattern.sub(self.mark, text) if self._pattern else text
+
+    def response(self, response: Response) -> Response:
+        """The same response without the key in its text, its reason and its details."""
+        if self._pattern is None:
+            return response
+        return response._replace(
+            text=self(response.text), reason=self(response.reason), detail=self._value(response.detail)
+        )
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, Mapping):
+            return {self._value(name): self._value(member) for name, member in value.items()}
+        return [self._value(member) for member in value] if isinstance(value, (list, tuple)) else value
+
+
+def shown(text: str) -> str:
+    """A server's words as one line of a sentence: short, and without what would steer a terminal.
+
+    >>> shown("too\\x1b[2J   large")
+    'too\ufffd[2J large'
+    """
+    line = " ".join(text.split())[:300]
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)

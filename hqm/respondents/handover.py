@@ -1,0 +1,83 @@
+"""How answers go from the workers that ask a server to the caller that stores them, one confirmed before the next begins."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from hqm.respondents.base import Request
+from hqm.types import Response
+
+_TURN_SECONDS = 1.0
+"""Seconds without an answer after which the caller has a turn."""
+_TOGETHER = 100
+"""Answers that are handed over together at most, where many have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer on its way to the caller, and what the worker that asked waits for."""
+
+    request: Request
+    response: Response
+    stored: asyncio.Event
+    loop: asyncio.AbstractEventLoop
+
+    def release(self) -> None:
+        """Say, from the caller's thread, that the answer is stored."""
+        with suppress(RuntimeError):  # the loop has ended
+            self.loop.call_soon_threadsafe(self.stored.set)
+
+
+@dataclass
+class Floor:
+    """What the workers of one asking share."""
+
+    done: queue.Queue[Any]
+    workers: int
+    parked: int = 0
+    failures: int = 0
+    denied: list[tuple[Request, Response]] = field(default_factory=list)
+    """Requests answered by 403 before anything else was answered."""
+
+    async def hand_over(self, request: Request, response: Response) -> None:
+        """Give an answer to the caller, and wait until it is stored."""
+        stored = asyncio.Event()
+        self.done.put(Answer(request, response, stored, asyncio.get_running_loop()))
+        await stored.wait()
+
+
+def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:
+    """The answers that nobody has taken."""
+    with suppress(queue.Empty):
+        while True:
+            answer = done.get_nowait()
+            if isinstance(answer, Answer):
+                yield answer
+
+
+def batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
+    """What has come in, batch by batch, and an empty one where a second brought nothing; released when the caller is back."""
+    while True:
+        try:
+            came = [done.get(timeout=_TURN_SECONDS)]
+        except queue.Empty:
+            yield []
+            continue
+        with suppress(queue.Empty):
+            while len(came) < _TOGETHER:
+                came.append(done.get_nowait())
+        answers = [answer for answer in came if isinstance(answer, Answer)]
+        if answers:
+            yield [(answer.request, answer.response) for answer in answers]
+            for answer in answers:  # the caller has stored them
+                answer.release()
+        for end in came:
+            if isinstance(end, BaseException):
+                raise end
+            if end is None:
+                return
