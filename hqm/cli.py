@@ -9,7 +9,7 @@ from collections.abc import Callable
 import typer
 
 from hqm.commands import asking, comparing, data, release, results
-from hqm.commands.failure import FAILURE, failure
+from hqm.commands.failure import FAILURE, report_failure
 from hqm.commands.help import WIDTH, GroupedCommand
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
@@ -69,7 +69,7 @@ def main() -> None:
             remedy = "Name another file or folder, or correct its permissions."
             print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
             raise SystemExit(1) from None
-        print(f"hqm: {failure(error)}", file=sys.stderr)
+        print(f"hqm: {report_failure(error)}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
 
 

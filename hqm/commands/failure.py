@@ -17,7 +17,7 @@ FAILURE = 70
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 
 
-def failure(error: Exception) -> str:
+def report_failure(error: Exception) -> str:
     """The sentence about an error that nothing expected; the whole of it goes into a file.
 
     Secrets that the environment holds are left out of both.

@@ -55,7 +55,7 @@ def labelled(path: Path, criterion: Path | None, no_wait: bool = False) -> Abstr
 
     Where the store cannot be written, the labels are held in memory, and a sentence says so.
     """
-    from hqm.store.database import can_be_written
+    from hqm.store.lock import can_be_written
 
     if criterion is None:
         return readable(path)

@@ -9,7 +9,6 @@ changed: triggers refuse updates and deletions.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,16 +24,11 @@ from hqm.store.questions import Ask, ask
 from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
 from hqm.types import Judgement, Response, Row, Usage
 
-__all__ = ["Ask", "Store", "ask", "can_be_written"]
+__all__ = ["Ask", "Store", "ask"]
 
 
 def _connect(target: str, *, uri: bool) -> sqlite3.Connection:
     return sqlite3.connect(target, uri=uri, timeout=60, isolation_level=None, check_same_thread=False)
-
-
-def can_be_written(path: Path) -> bool:
-    """Whether a store can be added to: its file where there is one, and the folder that it lies in."""
-    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
 class Store:
@@ -179,19 +173,19 @@ class Store:
 
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
         """All respondents: number, name, identity."""
-        rows = self._all("SELECT id, name, identity FROM respondents ORDER BY id")
+        rows = self.select("SELECT id, name, identity FROM respondents ORDER BY id")
         return [(number, name, json.loads(identity)) for number, name, identity in rows]
 
     def ask_ids(self, asks: Iterable[Ask]) -> dict[str, int]:
         """Digest -> number, of those asks that the store has seen."""
         if not self._ask_ids:
-            self._ask_ids = dict(self._all("SELECT digest, id FROM asks"))
+            self._ask_ids = dict(self.select("SELECT digest, id FROM asks"))
         wanted = [asked.digest for asked in asks]
         missing = [key for key in wanted if key not in self._ask_ids]
         for start in range(0, len(missing), 500):
             part = missing[start : start + 500]
             marks = ",".join("?" * len(part))
-            self._ask_ids.update(self._all(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", *part))
+            self._ask_ids.update(self.select(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", *part))
         return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
 
     def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
@@ -204,7 +198,7 @@ class Store:
 
     def images(self, benchmark: str) -> dict[str, str]:
         """A benchmark's pictures: name -> digest, the latest where one changed."""
-        return dict(self._all("SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id", benchmark))
+        return dict(self.select("SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id", benchmark))
 
     # --- answers ---
 
@@ -263,7 +257,7 @@ class Store:
     def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
         """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
-        return {row[3]: row for row in self._all(query, respondent, run)}
+        return {row[3]: row for row in self.select(query, respondent, run)}
 
     def replies(self, respondent: int, run: int) -> dict[str, Response]:
         """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
@@ -271,11 +265,11 @@ class Store:
             "SELECT a.digest, text, state, reason FROM answers JOIN asks a ON a.id = answers.ask "
             "WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
         )
-        return {row[0]: Response(*row[1:]) for row in self._all(query, respondent, run)}
+        return {row[0]: Response(*row[1:]) for row in self.select(query, respondent, run)}
 
     def answered(self, respondent: int, run: int) -> set[int]:
         """The asks that need not be asked again: the last attempt was no error."""
-        rows = self._all(
+        rows = self.select(
             "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
         )
         return {number for number, state in dict(rows).items() if state != "error"}
@@ -284,12 +278,12 @@ class Store:
         """The runs in which a respondent answered anything."""
         return [
             row[0]
-            for row in self._all("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
+            for row in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
         ]
 
     def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
         """Ask number -> what was measured of the last attempt."""
-        rows = self._all(
+        rows = self.select(
             "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
         )
         return {number: json.loads(detail) for number, detail in rows}
@@ -322,7 +316,7 @@ class Store:
         if "administrations" not in tables(self._db):
             return set()
         query = "SELECT form, digest, run, sight FROM administrations WHERE respondent = ? AND benchmark = ?"
-        return set(self._all(query, respondent, benchmark))
+        return set(self.select(query, respondent, benchmark))
 
     @property
     def whole(self) -> bool:
@@ -353,7 +347,7 @@ class Store:
 
     def judgements(self, benchmark: str, judge: str, form: str, run: int) -> list[Judgement]:
         """The judgements of one judge on one administration."""
-        rows = self._all(
+        rows = self.select(
             "SELECT judge, item, respondent, label, reply, reason FROM judgements "
             "WHERE benchmark = ? AND judge = ? AND form = ? AND run = ? ORDER BY id",
             benchmark, judge, form, run,
@@ -366,7 +360,7 @@ class Store:
             "SELECT judge, form, run FROM judgements WHERE benchmark = ? GROUP BY judge, form, run "
             "ORDER BY MAX(time), MAX(id)"
         )
-        return [(judge, form, run) for judge, form, run in self._all(query, benchmark)]
+        return [(judge, form, run) for judge, form, run in self.select(query, benchmark)]
 
     def record(self, record: Mapping[str, Any], when: float | None = None) -> None:
         """Keep the record of a command: versions, settings, data hashes."""
@@ -376,7 +370,7 @@ class Store:
             self._db.execute(f"{query}(SELECT 1 FROM records WHERE time = ?1 AND record = ?2)", row)
 
     def records(self) -> list[dict[str, Any]]:
-        return [json.loads(row[0]) for row in self._all("SELECT record FROM records ORDER BY id")]
+        return [json.loads(row[0]) for row in self.select("SELECT record FROM records ORDER BY id")]
 
     # --- plain access ---
 
@@ -395,12 +389,9 @@ class Store:
 
     def select(self, query: str, *values: Any) -> list[Any]:
         """The rows of a query that only reads."""
-        return self._all(query, *values)
+        with self._guard():
+            return self._db.execute(query, values).fetchall()
 
     def _first(self, query: str, *values: Any) -> Any:
         with self._guard():
             return self._db.execute(query, values).fetchone()
-
-    def _all(self, query: str, *values: Any) -> list[Any]:
-        with self._guard():
-            return self._db.execute(query, values).fetchall()

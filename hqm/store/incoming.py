@@ -114,7 +114,7 @@ def _verified(rows: list[tuple[str, dict[str, Any]]], incoming: Incoming) -> Ite
         if head.get("kind") != "export":
             raise DataError("there are more rows than were exported", place=place, remedy=_CHANGED)
         _check_row(head, place)
-        told = head.pop("digest", None)
+        claimed_whole = head.pop("digest", None)
         part = rows[at + 1 : at + 1 + head["rows"]]
         if len(part) < head["rows"]:
             what = f"{head['rows']} rows were exported, and {len(part)} are there"
@@ -127,7 +127,7 @@ def _verified(rows: list[tuple[str, dict[str, Any]]], incoming: Incoming) -> Ite
             digests.append(claimed)
             _check_row(row, where)
             yield where, row
-        if told != digest_all([digest(head), *digests]):
+        if claimed_whole != digest_all([digest(head), *digests]):
             raise DataError("rows were exchanged or reordered after the export", place=place, remedy=_CHANGED)
         wholes.append(bool(head["whole"]))
         at += 1 + head["rows"]

@@ -90,3 +90,8 @@ def _holder(descriptor: int) -> str:
         return f"process {who['pid']} on {who['host']} ({who['command']})"
     except (ValueError, KeyError, TypeError):
         return "another process"
+
+
+def can_be_written(path: Path) -> bool:
+    """Whether a store can be added to: its file where there is one, and the folder that it lies in."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)

@@ -169,12 +169,12 @@ def test_score_gate_table_and_text_count_alike(name: str, run: Run, dogs: Path, 
 
 def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -> None:
     answers = answer_file(tmp_path / "a.jsonl", [("", "truncated")] * 5 + [("Yes", "ok")] * 7)
-    told = "5 of 12 answers were cut before any word: raise --max-tokens"
-    assert told in run("score", dogs, "--answers", answers)[1]
+    advice = "5 of 12 answers were cut before any word: raise --max-tokens"
+    assert advice in run("score", dogs, "--answers", answers)[1]
     out = run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")[1]
-    assert told in out
-    assert told in run("gate", tmp_path / "out" / "audit.json")[1]
-    assert told in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert advice in out
+    assert advice in run("gate", tmp_path / "out" / "audit.json")[1]
+    assert advice in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", [name for name, row in ENDINGS.items() if row[2]])

@@ -171,9 +171,9 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
     ok("import", tmp_path / "出.jsonl", "--store", tmp_path / "入.sqlite")
     ok("export", tmp_path / "入.sqlite", "--to", tmp_path / "出二.jsonl")
     assert (tmp_path / "出.jsonl").read_bytes() == (tmp_path / "出二.jsonl").read_bytes()
-    one = [{"item": f"q{i}-{name}", "answer": "نعم yes"} for i, name in enumerate(TEXTS)]
+    answers = [{"item": f"q{i}-{name}", "answer": "نعم yes"} for i, name in enumerate(TEXTS)]
     (tmp_path / "一.jsonl").write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in one), encoding="utf-8"
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers), encoding="utf-8"
     )
     ok("score", world, "--answers", tmp_path / "一.jsonl", "--part", "部分")
     (tmp_path / "表格.csv").write_text("模型,甲,乙\nنموذج,0.5,0.6\n🤖,0.7,0.4\n模型三,0.9,0.8\n", encoding="utf-8")
