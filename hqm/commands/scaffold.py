@@ -132,7 +132,6 @@ def read_questions(path: Path) -> list[dict[str, Any]]:
     text = read_text(path)
     heading = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=heading.count)
-    csv.field_size_limit(1 << 30)  # a question may be longer than Python's own limit
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         fields = list(reader.fieldnames or ())

@@ -17,8 +17,8 @@ from typing import Any
 
 from hqm.errors import DataError
 
-_FIELD = 1 << 30
-"""Characters of the longest CSV field that is read; Python's own limit of 131,072 is shorter than some answers."""
+# for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some answers
+csv.field_size_limit(1 << 30)
 
 
 def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +126,6 @@ def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
 
 def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
     """The rows of a CSV text, each with its line; a row of another length than the heading holds None."""
-    csv.field_size_limit(_FIELD)
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         names = list(reader.fieldnames or ())

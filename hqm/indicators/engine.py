@@ -33,6 +33,9 @@ def answer(case: Case, indicator: Indicator) -> Result | None:
     if isinstance(value, float):
         value = Coefficient(value)
     result = value if isinstance(value, Result) else Result(value)
+    if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
+        missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
+        return Result(missing, result.detail, result.flags, result.over)
     if indicator.repeats and case.facet == "run" and case.deterministic and math.isfinite(result.coefficient.value):
         return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
     return result

@@ -19,7 +19,7 @@ from hqm.forms.build import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
 from tests.conftest import Run, write_benchmark
 
-DELETED = object()
+DELETED = "the key is taken out"
 DEEP = "[" * 100_000
 DIGITS = "9" * 5_000
 
@@ -197,8 +197,9 @@ def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: s
     [
         *[(f"model,a,b\nx,{cell},2\ny,2,3\nz,3,1\n", f"{cell[:20]}") for cell in (
             "nan", "NaN", "inf", "-inf", "Infinity", "1E+999", "1e400", "1e99", "1e-300", "1_000", "0x10", "1,5e", "１", "٣", "1e", "--",
-            "1.2.3", "yes", "1 2", "½", "9" * 5_000, "1j", "=1+1", "\u200b1", "True", "None",
+            "1.2.3", "yes", "1 2", "½", "9" * 5_000, "1j", "=1+1", "True", "None",
         ) if "," not in cell],
+        ("model,a,b\nx,\u200b1,2\ny,2,3\nz,3,1\n", r"\u200b1"),
         ("model,a,a\nx,1,2\ny,2,3\n", "stands twice"),
         ("model,a,\nx,1,2\ny,2,3\n", "no name"),
         ("model,a,b\n,1,2\ny,2,3\n", "no name"),
@@ -208,7 +209,6 @@ def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: s
         ("model\nx\n", "no table"),
         ("", "no table"),
         ("\n\n\n", "no table"),
-        ("model,a\n" + "x" * 200_000 + ",1\n", "field"),
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.gate import gate
+from hqm.auditing.gate import hold_against
 from hqm.benchmark.replies import played_back, whole
 from hqm.errors import NoReply, UsageError
 from hqm.scoring.states import ANSWERED, WITHHELD
@@ -157,7 +157,7 @@ def test_score_gate_table_and_text_count_alike(name: str, run: Run, dogs: Path, 
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json")
     of = audit.audits[0]
     assert hqm.unscored(of.state_counts[of.reference]) == lost
-    test = next(t for t in gate(audit, hqm.Policy.load()).tests if t.what == "unscored answers")
+    test = next(t for t in hold_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers")
     assert test.end == lost / 12
     from hqm.reports.score_tables import shares
 
@@ -647,14 +647,12 @@ def test_a_response_is_checked_however_it_is_made() -> None:
     assert not has_words(response.text)
 
 
-@pytest.mark.parametrize("place", ["answer", "reason", "detail", "prompt", "part", "id", "respondent"])
+@pytest.mark.parametrize("place", ["answer", "reason", "detail", "respondent"])
 @pytest.mark.parametrize("odd", ["\ud800", "\0", "a\udcff"])
 def test_a_recorded_file_with_what_cannot_be_stored(
     place: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
 ) -> None:
     item = {"id": "q0", "prompt": "Is there a dog?", "target": "yes"}
-    if place in ("prompt", "part", "id"):
-        item[place] = item.get(place, "") + odd
     benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
     rows: list[dict[str, Any]] = [{"item": item["id"], "answer": "Yes"}, {"item": "q1", "answer": "No"}]
     for row in rows:
@@ -681,6 +679,20 @@ def test_a_recorded_file_with_what_cannot_be_stored(
     assert (status, "asked 0, stored before 2" in out) == (0, True), err
     audit = hqm.Audit.load(tmp_path / "o" / "audit.json").audits[0]
     assert audit.respondents[0].scores["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("place", ["prompt", "part", "id"])
+@pytest.mark.parametrize("odd", ["\ud800", "\0", "a\udcff"])
+def test_an_item_with_what_cannot_be_stored_is_refused_before_anybody_is_asked(
+    place: str, odd: str, run: Run, tmp_path: Path, make_benchmark: Callable[..., Path]
+) -> None:
+    item = {"id": "q0", "prompt": "Is there a dog?", "target": "yes"}
+    item[place] = item.get(place, "") + odd
+    benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
+    (tmp_path / "a.jsonl").write_text(json.dumps({"item": "q1", "answer": "No"}))
+    status, _, err = run("audit", benchmark, "--recorded", tmp_path / "a.jsonl", "-q", "--out", tmp_path / "o")
+    assert status == 1
+    assert f"record 1: the field '{place}' has a character that cannot be stored" in err
 
 
 def test_labels_with_what_cannot_be_stored(store: hqm.Store) -> None:
