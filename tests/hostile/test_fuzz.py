@@ -184,7 +184,7 @@ REPLIES = [{"item": f"q{i}", "role": "judge", "reply": "Rating: 1"} for i in ran
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
-    """A small store as `hqm export` writes it."""
+    """A small store as HQM 0.1.0 exported it: without the hashes that refuse every edit of an export of today."""
     with hqm.Store(folder / "whole.sqlite") as store:
         who = store.respondent("recorded/m", {"kind": "recorded"})
         store.append(who, 0, [(hqm.ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))])
@@ -192,7 +192,8 @@ def export(folder: Path) -> list[dict[str, Any]]:
         store.remember_images("b", {"1.png": "b2:00"})
         store.record({"python": "3"})
     assert command("export", folder / "whole.sqlite", "--to", folder / "whole.jsonl") == 0
-    return [json.loads(line) for line in (folder / "whole.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (folder / "whole.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "digest"} for row in rows if row["kind"] != "export"]
 
 
 def of_card(draw: st.DrawFn, home: Path, whole: Any) -> int:
@@ -273,22 +274,7 @@ KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-FAULTS: dict[str, str] = {
-    "card": "hqm/files/records.py, read_text: an encoding that does not exist",
-    "items": "hqm/benchmark/items.py, item_of: options that are a number",
-    "answers": "hqm/benchmark/recorded.py, read_recordings: int() of a run that is a list or a text",
-    "import": "hqm/store/exchange.py, import_store: json.loads() of an identity or detail that is no text, and more",
-}
-"""Faults that the generator found, by the kind of file and the place; strict, so that mending one removes it here."""
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=pytest.mark.xfail(strict=True, reason=FAULTS[kind]) if kind in FAULTS else ())
-        for kind in KINDS
-    ],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_malformed_file_ends_in_a_sentence(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
