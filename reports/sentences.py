@@ -50,8 +50,8 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     return (
         say(
             "{items} items" + (" about {images} pictures" if audit.images else " without pictures")
-            + ", answered by {n} respondents in {forms} ({names}); the original form was asked with {runs}.",
-            items=audit.items, images=audit.images, n=len(audit.respondents), forms=counted(len(forms), "form"),
+            + ", answered by {n} in {forms} ({names}); the original form was asked with {runs}.",
+            items=audit.items, images=audit.images, n=counted(len(audit.respondents), "respondent"), forms=counted(len(forms), "form"),
             names=", ".join(forms), runs=counted(runs, "seed"),
         ),
         say(

@@ -298,3 +298,21 @@ def test_an_audit_is_eight_calls_from_the_command_line_to_a_coefficient(
     deepest = max(stacks, key=len)
     assert deepest[0] == "main"
     assert len(deepest) <= 8, " > ".join(deepest)
+
+
+def test_the_parallel_form_is_built_only_where_it_was_put(
+    run: Run, quiz: Path, answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To make it takes minutes for a benchmark of many questions in a script that the taggers do not know."""
+    built: list[str] = []
+
+    def noted(form: hqm.Form) -> hqm.Form:
+        built.append(form.name)
+        return hqm.build_parallel(form)
+
+    monkeypatch.setattr("hqm.benchmark.adapter.build_parallel", noted)
+    command = ("audit", quiz, "--recorded", answers, "-q", "--out", tmp_path / "out")
+    assert run(*command, "--forms", "original")[0] == 0
+    assert built == []
+    assert run(*command)[0] == 0
+    assert built

@@ -12,6 +12,7 @@ import pytest
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.families import FAMILIES, family_of
+from hqm.text import storable
 from tests.tiny_models import MODELS, build
 
 SHARED = {
@@ -112,7 +113,8 @@ def test_every_family_says_what_plain_generate_says(
             tokens = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=6)[0].tolist()
         given = inputs["input_ids"][0].tolist()
         tokens = tokens[len(given) :] if tokens[: len(given)] == given else tokens
-        assert loaded.tokenizer.decode(tokens, skip_special_tokens=True).strip() == text
+        # a model of random weights may say NUL, which no store can hold
+        assert storable(loaded.tokenizer.decode(tokens, skip_special_tokens=True).strip()) == text
     by_picture = {p: [t for (_, q, _), t in greedy.items() if q == str(p)] for p in pictures}
     assert len({str(row) for row in by_picture.values()}) > 1, "the pictures are seen"
 

@@ -54,6 +54,12 @@ def cells_in(
     return [cells[key] for key in sorted(cells)]
 
 
+def parallel_put(store: Store, benchmark: Benchmark) -> bool:
+    """Whether the store can hold answers to the parallel form, so that it has to be built."""
+    put = "SELECT 1 FROM administrations WHERE benchmark = ? AND form = ? LIMIT 1"
+    return not store.whole or bool(store.select(put, benchmark.name, PARALLEL))
+
+
 def forms_of(benchmark: Benchmark, extra: Sequence[Form] = (), *, parallel: bool = True) -> tuple[Form, ...]:
     """The original form, the benchmark's other forms, and forms from files; a form from a file replaces its namesake.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
-from hqm.administration.holdings import cells_in, forms_of, respondents_in
+from hqm.administration.holdings import cells_in, forms_of, parallel_put, respondents_in
 from hqm.auditing.disagreements import Example, examples
 from hqm.auditing.families import families_of
 from hqm.benchmark.findings import Finding
@@ -129,7 +129,7 @@ def gather(
     asks = asks or Asks(store)
     answers = Answers(asks)
     respondents = tuple(respondents_in(asks, benchmark) if respondents is None else respondents)
-    by_name = {form.name: form for form in forms_of(benchmark, forms)}
+    by_name = {form.name: form for form in forms_of(benchmark, forms, parallel=parallel_put(store, benchmark))}
     cells = _judged_cells(cells_in(asks, benchmark, list(by_name.values()), respondents), judges)
     lead = judges[0].panel.label if judges else "rule"
     reference = reference or Cell(judge=lead, sight="blind" if asks.blind else "")

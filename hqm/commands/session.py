@@ -14,7 +14,7 @@ from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, make_engine
-from hqm.administration.holdings import cells_in, forms_of, respondents_in, respondents_of
+from hqm.administration.holdings import cells_in, forms_of, parallel_put, respondents_in, respondents_of
 from hqm.administration.planning import Job, plan
 from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
@@ -173,7 +173,12 @@ class Session:
         for benchmark in self.benchmarks:
             judges = self.judges(benchmark)
             respondents = self.stored_respondents(benchmark) if judges else []
-            forms = {form.name: form for form in forms_of(benchmark, self.forms_from_files(benchmark))}
+            forms = {
+                form.name: form
+                for form in forms_of(
+                    benchmark, self.forms_from_files(benchmark), parallel=parallel_put(self.store, benchmark)
+                )
+            }
             cells = cells_in(self.asks, benchmark, list(forms.values()), respondents) if judges else []
             for cell in cells:
                 form = forms[cell.form]
