@@ -147,7 +147,7 @@ def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None
     assert again.to_json() == audit.to_json()
     assert again.audits[0].estimates == audited.estimates
     (tmp_path / "audit.json").write_text('{"audits": [{}]}')
-    with pytest.raises(hqm.DataError, match="no audit of HQM"):
+    with pytest.raises(hqm.DataError, match="the key 'hqm_version' is wrong: it is missing"):
         Audit.load(tmp_path / "audit.json")
 
 
