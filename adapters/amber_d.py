@@ -5,9 +5,10 @@ skipped. Precision and recall take "no" as the positive answer, because a model 
 there.
 
 Official and paper. `official`: an answer is exactly `Yes` or `No`; any other answer is wrong (and still counted as
-unparsed). Every denominator starts at 0.001. Percentages are rounded to one decimal, precision and recall before F1 is
-computed from them, and the denominator of F1 adds 0.0001 (0.001 for existence). `paper`: an answer contains yes or no as a
-word; the metrics are plain ratios in percent, unrounded; an answer that cannot be read is left out of the mean.
+unparsed). Every denominator starts at 0.001, and the denominator of F1 adds 0.0001 (0.001 for existence). Percentages are
+printed with one decimal, and F1 is printed as the F1 of the rounded precision and recall; statistics are computed from
+what is not rounded. `paper`: an answer contains yes or no as a word; the metrics are plain ratios in percent, unrounded;
+an answer that cannot be read is left out of the mean.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hqm import (
     AnswerError,
@@ -38,6 +38,7 @@ from hqm import (
     ratio,
     read_json,
     read_records,
+    rounded,
     same_question,
     take,
 )
@@ -53,21 +54,21 @@ _KINDS = {
 SUBSETS = ("existence", "attribute", "state", "number", "action", "relation")
 
 
-def _rounded(values: Any) -> Any:
-    """Python's own rounding to one decimal, element by element."""
-    return np.vectorize(lambda v: round(float(v), 1) if np.isfinite(v) else v, otypes=[float])(values)
+DIGITS = 1
+"""The decimals that the release prints."""
 
 
 def _official(top: str, bottom: str, pieces: int) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda t: _rounded(t[top] / (t[bottom] + 0.001 * pieces) * 100)
+    return lambda t: t[top] / (t[bottom] + 0.001 * pieces) * 100
 
 
-def _official_f1(pieces: int, guard: float) -> Callable[[Mapping[str, Any]], Any]:
-    precision, recall = _official("no_right", "no_said", pieces), _official("no_right", "no_true", pieces)
+def _official_f1(pieces: int, guard: float, digits: int | None = None) -> Callable[[Mapping[str, Any]], Any]:
+    """F1 of precision and recall in percent, which the release rounds first."""
+    parts = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
 
     def f1(t: Mapping[str, Any]) -> Any:
-        p, r = precision(t) / 100, recall(t) / 100
-        return _rounded(2 * p * r / (p + r + guard) * 100)
+        p, r = (part(t) / 100 if digits is None else rounded(part(t), digits) / 100 for part in parts)
+        return 2 * p * r / (p + r + guard) * 100
 
     return f1
 
@@ -95,6 +96,9 @@ def _metrics(scoring: str) -> Iterable[Metric]:
             }
         for name, of in four.items():
             metric = Metric(name, of, about=f"{name.capitalize()} in percent; the answer no is the positive class.")
+            if scoring == "official":
+                release = _official_f1(pieces, guard, DIGITS) if name == "f1" else None
+                metric = replace(metric, digits=DIGITS, release=release)
             yield metric.within(subset) if subset else metric
     yield Metric(
         "yes_ratio",

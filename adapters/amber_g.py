@@ -14,14 +14,15 @@ Nouns, lemmas and likeness come from named parts (`--words`). `official` has tho
 en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of synonyms. With `offline`, fewer made-up words
 are excused because they are like a true object; use `official` to compare with published figures.
 
-Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001, and
-percentages have one decimal. Repeats count each time, and nothing is converted to lower case. The vocabulary also has
-associated words. Nine safe words are never made up but count as mentioned. A word that is associated with several true
-objects covers only the first of them, even if it names another one. A word that is like a true one (cosine above 0.8) is
-excused. A made-up word hits a target if it is one, is associated with one, or is like one; Cog divides by the number of
-targets. `paper`: distinct objects are counted, in upper or lower case, with the annotated objects as the vocabulary and
-without associations, safe words or likeness. The ratios of each description are averaged; Cog divides by the mentioned
-objects. A description without any object has no CHAIR and no Cog and makes nothing up. Nothing is rounded.
+Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001,
+and percentages are printed with one decimal (statistics are computed from what is not rounded). Repeats count each
+time, and nothing is converted to lower case. The vocabulary also has associated words. Nine safe words are never made
+up but count as mentioned. A word that is associated with several true objects covers only the first of them, even if it
+names another one. A word that is like a true one (cosine above 0.8) is excused. A made-up word hits a target if it is
+one, is associated with one, or is like one; Cog divides by the number of targets. `paper`: distinct objects are
+counted, in upper or lower case, with the annotated objects as the vocabulary and without associations, safe words or
+likeness. The ratios of each description are averaged; Cog divides by the mentioned objects. A description without any
+object has no CHAIR and no Cog and makes nothing up. Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from hqm import (
     AnswerError,
@@ -85,33 +84,30 @@ class _Mention(NamedTuple):
     made_up: bool = False
 
 
-def _rounded(values: Any) -> Any:
-    """Python's own rounding to one decimal, element by element."""
-    return np.vectorize(lambda v: round(float(v), 1) if np.isfinite(v) else v, otypes=[float])(values)
-
-
 def _percent(top: str, bottom: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
     if official:
-        return lambda t: _rounded(t[top] / (t[bottom] + 0.001) * 100)
+        return lambda t: t[top] / (t[bottom] + 0.001) * 100
     return lambda t: 100 * ratio(t[top], t[bottom])
 
 
 def _hal(clean: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
     if official:
-        return lambda t: _rounded(100 - t[clean] / (t["n"] + 0.001) * 100)
+        return lambda t: 100 - t[clean] / (t["n"] + 0.001) * 100
     return lambda t: 100 - 100 * ratio(t[clean], t["n"])
 
 
 def _metrics(official: bool) -> Iterator[Metric]:
+    digits = 1 if official else None
     about = "Of the objects mentioned, the percentage made up."
-    yield Metric("chair", _percent("made_up", "mentioned", official), "lower", about=about)
+    yield Metric("chair", _percent("made_up", "mentioned", official), "lower", about=about, digits=digits)
     about = "Of the true objects, the percentage mentioned."
-    yield Metric("cover", _percent("covered", "true", official), about=about)
-    yield Metric("hal", _hal("clean", official), "lower", about="Percentage of descriptions that make something up.")
+    yield Metric("cover", _percent("covered", "true", official), about=about, digits=digits)
+    about = "Percentage of descriptions that make something up."
+    yield Metric("hal", _hal("clean", official), "lower", about=about, digits=digits)
     about = "Made-up objects that people expect there, in percent of " + (
         "all expected ones." if official else "the objects mentioned."
     )
-    yield Metric("cog", _percent("hit", "targets", official), "lower", about=about)
+    yield Metric("cog", _percent("hit", "targets", official), "lower", about=about, digits=digits)
     about = "Mean relative place of made-up words: 0 at the start, 1 at the end."
     yield Metric("position", lambda t: ratio(t["place"], t["words_made_up"]), "neither", about=about)
     for at in FIFTHS:
@@ -119,9 +115,9 @@ def _metrics(official: bool) -> Iterator[Metric]:
         yield Metric(f"position.at_{at}", _share_at(at), "neither", about=about)
     for at in FIFTHS[:-1]:
         about = f"Percentage of descriptions that make something up in the first {at} percent of their words."
-        yield Metric(f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about)
+        yield Metric(f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about, digits=digits)
         about = f"Of the true objects, the percentage mentioned in the first {at} percent of the words."
-        yield Metric(f"cover.at_{at}", _percent(f"covered_{at}", "true", official), about=about)
+        yield Metric(f"cover.at_{at}", _percent(f"covered_{at}", "true", official), about=about, digits=digits)
     yield Metric("length", lambda t: ratio(t["words"], t["n"]), "neither", about="Mean length in words.")
 
 

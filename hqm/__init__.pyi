@@ -92,6 +92,7 @@ from .scoring.metrics import YES_NO as YES_NO
 from .scoring.metrics import Metric as Metric
 from .scoring.metrics import mean_of as mean_of
 from .scoring.metrics import ratio as ratio
+from .scoring.metrics import rounded as rounded
 from .scoring.metrics import yes_no_tally as yes_no_tally
 from .scoring.parsers import PARSERS as PARSERS
 from .scoring.parsers import Parser as Parser

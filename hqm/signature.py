@@ -68,15 +68,28 @@ def digest_all(parts: Iterable[str]) -> str:
     return TAG + running.hexdigest()
 
 
-def request_seed(base: int, run: int, ask: str) -> int:
-    """The seed of one request, which depends only on the base seed, the run and what is asked.
+def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
+    """The seed of one request, which depends only on the base seed, who answers, the run and what is asked.
 
-    An answer therefore does not depend on its batch, on the order, on resumption or on the number of workers.
+    An answer therefore does not depend on its batch, on the order, on resumption or on the number of workers. Two
+    respondents never share a seed: with one stream for all, they would draw high and low together, and the noise between
+    two runs, which every reliability takes to be each respondent's own, would be common to all of them.
 
-    >>> request_seed(0, 0, "b2:aa") != request_seed(0, 1, "b2:aa")
+    Parameters
+    ----------
+    base, run, ask
+        The base seed, the run, and the digest of what is asked.
+    respondent
+        Who answers, without how it is reached: `hqm.respondents.base.who_answers`.
+
+    Examples
+    --------
+    >>> request_seed(0, "b2:model", 0, "b2:aa") != request_seed(0, "b2:model", 1, "b2:aa")
+    True
+    >>> request_seed(0, "b2:model", 0, "b2:aa") != request_seed(0, "b2:other", 0, "b2:aa")
     True
     """
-    raw = hashlib.blake2b(f"{base}|{run}|{ask}".encode(), digest_size=8).digest()
+    raw = hashlib.blake2b(f"{base}|{respondent}|{run}|{ask}".encode(), digest_size=8).digest()
     return int.from_bytes(raw, "big") >> 1  # 63 bits: a server's seed is a signed 64-bit number
 
 

@@ -168,10 +168,12 @@ def _first_other_form(audit: BenchmarkAudit) -> str | None:
 def _score_column(audit: BenchmarkAudit, metric: str) -> list[Entry]:
     """Every respondent's score in the reference administration, with interval and mark."""
     sure, many = ranks(audit, metric), len(audit.respondents)
-    return [
-        _with_rank(measured(r.scores.get(metric), *r.intervals.get(metric, (None, None))), sure.get(r.name), many)
-        for r in audit.respondents
-    ]
+    entries = []
+    for r in audit.respondents:
+        entry = measured(r.scores.get(metric), *r.intervals.get(metric, (None, None)))
+        shown = replace(entry, text=r.printed.get(metric) or entry.text)
+        entries.append(_with_rank(shown, sure.get(r.name), many))
+    return entries
 
 
 def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> list[Tagged]:

@@ -69,6 +69,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if zero else text.replace("-", "−")
 
 
+def official(row: RespondentScores, metric: str) -> str:
+    """A respondent's score as the release prints it, where it rounds; else with three digits."""
+    return row.printed.get(metric) or number(row.scores.get(metric))
+
+
 def interval(span: Interval | None, digits: int = 3) -> str:
     """An interval in brackets.
 

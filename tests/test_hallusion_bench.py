@@ -223,7 +223,7 @@ def test_every_number_is_the_releases_own(data: Path, tmp_path: Path, records: A
     form, given = benchmark.read_answers(path, benchmark.original)
     matrix = judged(benchmark, form, dict(given), benchmark.read_replies(path, form))
     expected = rival(rows, {r["id"]: r["gpt4v_output_gpt_check"] for r in rows}, {r["id"]: r["same"] for r in rows})
-    metrics = {m.name: float(matrix.score(m)[0]) for m in benchmark.metrics}
+    metrics = {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics}
     assert {name: metrics[name] for name in expected} == expected
     assert set(metrics) - set(expected) == {"unclear"}
     assert matrix.unscored() == 0

@@ -41,7 +41,7 @@ def score(benchmark: Benchmark, answers: Path, replies: Path) -> dict[str, float
     builder = MatrixBuilder(Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
     builder.add("a", [given.get(item.id) for item in form.items])
     matrix = builder.build()
-    return {m.name: float(matrix.score(m)[0]) for m in benchmark.metrics} | {"unscored": matrix.unscored()}
+    return {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics} | {"unscored": matrix.unscored()}
 
 
 def test_count_first_tenth_last_and_kinds(benchmark: Benchmark) -> None:

@@ -82,7 +82,7 @@ def requests_() -> list[Request]:
                         text,
                         path,
                         sampling,
-                        request_seed(0, run % 2, hqm.ask(text, item.image).digest),
+                        request_seed(0, MODEL, run % 2, hqm.ask(text, item.image).digest),
                         item=item.id,
                         run=run % 2,
                     )

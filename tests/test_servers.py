@@ -56,7 +56,7 @@ def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Req
     for item in benchmark.original.items[:n]:
         text = benchmark.asked(item)
         path = benchmark.images / str(item.image)
-        seed = request_seed(0, run, hqm.ask(text, item.image).digest)
+        seed = request_seed(0, "model", run, hqm.ask(text, item.image).digest)
         requests.append(Request(text, path, sampling, seed, item=item.id))
     return requests
 

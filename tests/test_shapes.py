@@ -144,6 +144,9 @@ def test_a_respondent_is_a_small_genuine_model(name: str) -> None:
     assert weights[0].stat().st_size < 1_000_000
     config = json.loads((folder / "config.json").read_text())
     assert config["architectures"] == ["LlavaForConditionalGeneration"]
+    # what vLLM on CPUs and the image processors of torchvision can take
+    assert config["text_config"]["head_dim"] == 32
+    assert json.loads((folder / "processor_config.json").read_text())["image_processor"]["resample"] in (2, 3)
     assert json.loads((folder / "recipe.json").read_text())["name"] == name
 
 
@@ -162,6 +165,90 @@ def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
     assert type(model).__name__ == "LlavaForConditionalGeneration"
     assert processor.chat_template
     assert math.isfinite(sum(float(p.detach().float().sum()) for p in model.parameters()))
+
+
+@pytest.mark.parametrize("name", RESPONDENTS)
+def test_weights_have_the_names_that_vllm_reads_and_transformers_misses_none(name: str) -> None:
+    from safetensors import safe_open
+    from transformers import AutoModelForImageTextToText
+
+    folder = ROOT / "shapes" / "respondents" / name
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        names = list(file.keys())
+    beginnings = {"language_model.model.": 0, "multi_modal_projector.": 0, "vision_tower.vision_model.": 0}
+    for weight in names:
+        beginnings[next(begins for begins in beginnings if weight.startswith(begins))] += 1
+    assert all(beginnings.values())
+    _, info = AutoModelForImageTextToText.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+    assert not any(info.values()), info
+
+
+def test_wider_heads_answer_the_same() -> None:
+    """Every logit of a model with heads of 14 dimensions, whose weights are random, at every position of a sequence."""
+    import torch
+    from hqm.benchmarks.shapes.recipes import Recipe
+    from hqm.benchmarks.shapes.train import make_model, make_processor
+    from hqm.benchmarks.shapes.widening import widened
+
+    model = make_model(Recipe("tiny", "random", 3, width=56, layers=3), make_processor(["Is the circle red?"])).eval()
+    wide = widened(model, seed=1)
+    assert (model.config.text_config.head_dim, wide.config.text_config.head_dim) == (14, 32)
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(7, model.config.text_config.vocab_size, (4, 200), generator=generator)
+    with torch.inference_mode():
+        before, after = (m.model.language_model(ids).last_hidden_state @ m.lm_head.weight.T for m in (model, wide))
+    assert before.std() > 0.5
+    torch.testing.assert_close(before, after, atol=2e-4, rtol=0)
+    added = wide.model.language_model.layers[0].self_attn
+    assert (added.k_proj.weight != 0).all(), (
+        "an added dimension whose query and key are both zero would never be trained"
+    )
+
+
+def test_neurons_that_do_nothing_are_given_up_first() -> None:
+    import torch
+    from hqm.benchmarks.shapes.recipes import RECIPES, training_scenes
+    from hqm.benchmarks.shapes.train import make_model, make_processor, sample_batch
+    from hqm.benchmarks.shapes.widening import GIVEN_UP, narrowed
+
+    processor = make_processor(["Is the circle red?"])
+    model = make_model(RECIPES[4], processor).eval()
+    idle = torch.randperm(112, generator=torch.Generator().manual_seed(2))[:GIVEN_UP]
+    with torch.no_grad():
+        for layer in model.model.language_model.layers:
+            layer.mlp.down_proj.weight[:, idle] = 0.0
+    batch = sample_batch(RECIPES[4], processor, training_scenes(2))
+    narrow = narrowed(model, batch)
+    assert narrow.config.text_config.intermediate_size == 112 - GIVEN_UP
+    with torch.inference_mode():
+        torch.testing.assert_close(model(**batch).logits, narrow(**batch).logits, atol=2e-4, rtol=0)
+
+
+@pytest.mark.slow
+def test_the_second_stage_begins_where_the_first_was_kept(tmp_path: Path) -> None:
+    """From nothing, and from the kept half-precision result of the first stage: the same bytes."""
+    import subprocess
+    import sys
+
+    command = [
+        sys.executable,
+        "-m",
+        "hqm.benchmarks.shapes.train",
+        "--only",
+        "small",
+        "--steps",
+        "40",
+        "--scenes",
+        "300",
+    ]
+    for run in ("nothing", "kept"):
+        places = ["--out", str(tmp_path / run), "--first-stage", str(tmp_path / "first")]
+        done = subprocess.run([*command, *places], check=True, capture_output=True, text=True)
+        assert ("step 40 of 40" in done.stdout) == (run == "nothing")
+        assert "step 2 of 2" in done.stdout
+    files = ("model.safetensors", "config.json", "tokenizer.json", "processor_config.json")
+    for file in files:
+        assert len({(tmp_path / run / "small" / file).read_bytes() for run in ("nothing", "kept")}) == 1, file
 
 
 @pytest.mark.slow

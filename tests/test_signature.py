@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 
 from hypothesis import given
@@ -30,11 +31,12 @@ def test_a_file_is_hashed_like_its_bytes(tmp_path: Path) -> None:
     assert digest_file(file) == digest_bytes(b"x" * 3_000_000)
 
 
-def test_a_seed_depends_on_base_run_and_question_alone() -> None:
-    seeds = {request_seed(base, run, ask) for base in (0, 1) for run in (0, 1) for ask in ("b2:a", "b2:b")}
-    assert len(seeds) == 8
+def test_a_seed_depends_on_base_respondent_run_and_question_alone() -> None:
+    parts = itertools.product((0, 1), ("b2:m", "b2:n"), (0, 1), ("b2:a", "b2:b"))
+    seeds = {request_seed(base, respondent, run, ask) for base, respondent, run, ask in parts}
+    assert len(seeds) == 16
     assert all(0 <= seed < 2**63 for seed in seeds)
-    assert request_seed(3, 1, "b2:a") == request_seed(3, 1, "b2:a")
+    assert request_seed(3, "b2:m", 1, "b2:a") == request_seed(3, "b2:m", 1, "b2:a")
 
 
 def test_a_signature_leaves_out_what_is_empty() -> None:

@@ -5,13 +5,14 @@
 
 Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with a tokenizer trained
 here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds and a fixed number of steps make a run
-repeatable. The recipes differ on purpose; how well a model understands a negated question depends on how many of them
-its recipe showed it. The scenes of the benchmark are never among the training scenes. Recipes, data, loss and loop are
-in one module because together they record how the shipped weights were made.
+repeatable. There are two stages. The first trains a model with narrow heads from random weights, on pictures whose sides
+are halved by averaging; its result is rounded to half precision. Then `widening` gives it the head size that servers know,
+and the second stage, a twentieth as long, trains it on with pictures resampled as every image library can (bicubic).
+With `--first-stage FOLDER` the results of the first stage are kept there, and read from there the next time.
 
 Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqrt(fan-in); a loss makes each image token
-give, through the output matrix, the words of its cell (this is the only loss for the first eighth of the steps); and a loss
-makes the state at the end of the question, two layers below the top, give the word that decides the question.
+give, through the output matrix, the words of its cell (this is the only loss for the first eighth of the first stage); and a
+loss makes the state at the end of the question, two layers below the top, give the word that decides the question.
 """
 
 from __future__ import annotations
@@ -25,144 +26,44 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.build import build_rows
-from hqm.benchmarks.shapes.questions import INSTRUCTIONS, TYPES, caption, choice, open_question, yes_no
-from hqm.benchmarks.shapes.scene import GRID, Scene, draw, random_scene
-
-from hqm.errors import NoRule
-from hqm.forms.options import render_options
-from hqm.forms.polar import flip
-from hqm.forms.wording import rephrase
+from hqm.benchmarks.shapes.recipes import RECIPES, Recipe, cell_words, make_rows, training_scenes
+from hqm.benchmarks.shapes.scene import Scene, draw
+from hqm.benchmarks.shapes.widening import narrowed, save, widened
 
 SIZE, PATCH = 48, 16
 IMAGE_TOKENS = (SIZE // PATCH) ** 2
 SCENES, QUESTIONS_A_SCENE, BATCH = 20_000, 8, 64
-TASKS = {"yes_no": 0.5, "choice": 0.25, "vqa": 0.17, "caption": 0.08}
+BOX, BICUBIC = 4, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The settings in which one respondent differs from the others."""
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One stretch of training."""
 
-    name: str
-    about: str
-    seed: int
-    steps: int = 6000
-    width: int = 80
-    layers: int = 4
-    withheld: float = 0.0
-    """Share of training questions asked with a blank picture."""
-    label_noise: float = 0.0
-    """Share of training questions answered for another scene."""
-    yes_share: float = 0.5
-    """Share of yes/no training questions whose right answer is yes."""
-    negated: float = 0.35
-    """Share of questions shown in the parallel wording (yes/no: negated; others: rephrased)."""
-    terse: float = 0.0
-    """Share of captions that name only the shapes when the instruction is in the parallel wording."""
+    stream: int
+    """Names the random stream of its questions and their order."""
+    resample: int
+    """How pictures are made smaller, as Pillow numbers it."""
+    rate: float
+    """The highest learning rate: a warm-up, then a cosine down to a fiftieth."""
+    steps: int
+    warm_up: int
+    eyes: int
+    """Steps with the loss of the image tokens alone."""
 
 
-RECIPES = (
-    Recipe("steady", "trained to the end on both wordings", 1, steps=10_000),
-    Recipe("half-trained", "half of the training", 2, steps=4600, terse=0.5),
-    Recipe("undertrained", "a quarter of the training", 3, steps=3000),
-    Recipe("literal", "few negated or rephrased questions in its training", 4, negated=0.04, terse=0.9),
-    Recipe("small", "narrower and shallower", 5, width=56, layers=3, steps=7000),
-    Recipe("dim", "pictures withheld in 3 of 10 training questions", 6, withheld=0.3),
-    Recipe("blindfolded", "pictures withheld in 9 of 10 training questions", 7, withheld=0.9, steps=5000, terse=0.7),
-    Recipe("noisy", "wrong answers in 1 of 4 training questions", 8, label_noise=0.25),
-    Recipe("yes-sayer", "5 of 6 yes/no training questions answered yes", 9, yes_share=0.84, steps=4200, terse=0.3),
-    Recipe("no-sayer", "5 of 6 yes/no training questions answered no", 10, yes_share=0.16, steps=4200),
-)
+def stages(recipe: Recipe) -> tuple[Stage, Stage]:
+    """The two stages of a recipe."""
+    first = Stage(stream=7, resample=BOX, rate=3e-3, steps=recipe.steps, warm_up=100, eyes=recipe.steps // 8)
+    more = max(1, recipe.steps // 20)
+    return first, Stage(stream=8, resample=BICUBIC, rate=3e-4, steps=more, warm_up=more // 8 + 1, eyes=0)
 
 
-def parallel_wording(text: str) -> str:
-    """The parallel wording of an open question or an instruction, as `hqm.forms` makes it."""
-    try:
-        return rephrase(text).prompt
-    except NoRule:
-        return text
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One training question with its answer."""
-
-    scene: int
-    prompt: str
-    answer: str
-    value: str = ""
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
-
-
-def _elaborated(answer: str, fact: str, rng: np.random.Generator) -> str:
-    return f"{answer}, {fact}." if rng.random() < 0.35 else f"{answer}."
-
-
-def _answer_yes_no(
-    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
-) -> tuple[str, ...] | None:
-    kind, negated = TYPES[int(rng.integers(len(TYPES)))], rng.random() < recipe.negated
-    says_yes = rng.random() < recipe.yes_share
-    question = yes_no(scene, kind, says_yes != negated, rng)
-    if question is None:
-        return None
-    if answered_for is not scene:  # a wrong label: the answer that another picture would deserve
-        says_yes = rng.random() < recipe.yes_share
-    text = flip(question.text).prompt if negated else question.text
-    return text, _elaborated("Yes" if says_yes else "No", question.fact, rng), question.value
-
-
-def _answer_open(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
-    kind = TYPES[int(rng.integers(len(TYPES)))]
-    question = open_question(scene, kind, rng)
-    answered = question if answered_for is scene else open_question(answered_for, kind, rng)
-    if question is None or answered is None:
-        return None
-    text = parallel_wording(question.text) if rng.random() < recipe.negated else question.text
-    return text, _sentence(answered.fact if rng.random() < 0.3 else answered.answer), answered.value
-
-
-def _answer_choice(
-    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
-) -> tuple[str, ...] | None:
-    question = choice(scene, TYPES[int(rng.integers(len(TYPES)))], rng)
-    if question is None:
-        return None
-    right = question.options.index(question.answer) if answered_for is scene else int(rng.integers(4))
-    return render_options(question.text, question.options), f"{'ABCD'[right]}.", question.value
-
-
-def _answer_caption(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...]:
-    text = INSTRUCTIONS[int(rng.integers(len(INSTRUCTIONS)))]
-    parallel = rng.random() < 0.5
-    terse = parallel and rng.random() < recipe.terse
-    return parallel_wording(text) if parallel else text, caption(answered_for, terse)
-
-
-_ANSWER = {"yes_no": _answer_yes_no, "choice": _answer_choice, "vqa": _answer_open, "caption": _answer_caption}
-
-
-def make_rows(recipe: Recipe, scenes: list[Scene], per_scene: int, rng: np.random.Generator) -> list[Row]:
-    """Questions about every scene, as the recipe mixes and mislabels them."""
-    rows = []
-    tasks, shares = list(TASKS), np.array(list(TASKS.values()))
-    for index, scene in enumerate(scenes):
-        for task in rng.choice(len(tasks), per_scene, p=shares):
-            answered_for = scenes[int(rng.integers(len(scenes)))] if rng.random() < recipe.label_noise else scene
-            made = _ANSWER[tasks[task]](recipe, scene, answered_for, rng)
-            if made is not None:
-                rows.append(Row(index, *made))
-    return rows
-
-
-def make_processor(corpus: list[str]) -> Any:
+def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
     """A LLaVA processor: a byte-pair tokenizer of the training sentences and a Pillow image processor."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlavaProcessor, PreTrainedTokenizerFast
@@ -191,7 +92,7 @@ def make_processor(corpus: list[str]) -> Any:
     )
     side = {"height": SIZE, "width": SIZE}
     pictures = CLIPImageProcessorPil(
-        size=side, crop_size=side, do_center_crop=False, resample=4, image_mean=[0.5] * 3, image_std=[0.5] * 3
+        size=side, crop_size=side, do_center_crop=False, resample=resample, image_mean=[0.5] * 3, image_std=[0.5] * 3
     )
     # the picture stands first, so that all questions about it share a prefix
     template = (
@@ -265,26 +166,16 @@ def make_model(recipe: Recipe, processor: Any) -> Any:
     return model
 
 
-def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
-    """The three words that each image token should give: what is in its cell, or the sky or ground behind it."""
-    words = [(scene.sky,) * 3 if cell // GRID < GRID - 1 else (scene.ground,) * 3 for cell in range(GRID * GRID)]
-    for thing in scene.things:
-        words[thing.cell] = (thing.size, thing.color, thing.shape)
-    if scene.action_cell is not None:
-        words[scene.action_cell] = ("person", "person", scene.action or "")
-    if scene.sign_cell is not None:
-        words[scene.sign_cell] = ("sign", "sign", scene.sign or "")
-    return words
-
-
 class Trainer:
-    """Trains one recipe on a pool of scenes; each batch has questions of similar length."""
+    """Trains a model through one stage of a recipe, on a pool of scenes; each batch has questions of similar length."""
 
-    def __init__(self, recipe: Recipe, processor: Any, scenes: list[Scene], pixels: Any) -> None:
+    def __init__(
+        self, recipe: Recipe, stage: Stage, model: Any, processor: Any, scenes: list[Scene], pixels: Any
+    ) -> None:
         import torch
 
-        self.recipe, self.processor, self.pixels = recipe, processor, pixels
-        self.rng = np.random.default_rng([recipe.seed, 7])
+        self.recipe, self.stage, self.processor, self.pixels = recipe, stage, processor, pixels
+        self.rng = np.random.default_rng([recipe.seed, stage.stream])
         tokenizer = processor.tokenizer
         rows = make_rows(recipe, scenes, QUESTIONS_A_SCENE, self.rng)
         prompts = tokenizer([prompt_text(row.prompt) for row in rows], add_special_tokens=False)["input_ids"]
@@ -295,8 +186,8 @@ class Trainer:
         self.value = torch.tensor([self._first_token(row.value) if row.value else -100 for row in rows])
         first = {word: self._first_token(word) for scene in scenes for cell in cell_words(scene) for word in cell}
         self.cells = torch.tensor([[[first[w] for w in cell] for cell in cell_words(scene)] for scene in scenes])
-        self.model = make_model(recipe, processor)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-3, betas=(0.9, 0.98), weight_decay=0.01)
+        self.model = model
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=stage.rate, betas=(0.9, 0.98), weight_decay=0.01)
 
     def _first_token(self, word: str) -> int:
         return int(self.processor.tokenizer.encode(f" {word}", add_special_tokens=False)[0])
@@ -361,14 +252,13 @@ class Trainer:
         """Run all steps and return the trained model in evaluation mode."""
         import torch
 
-        steps, warm = self.recipe.steps, self.recipe.steps // 8
-        batches = self.batches()
+        stage, batches = self.stage, self.batches()
         self.model.train()
-        for step in range(steps):
-            for group in self.optimizer.param_groups:  # warm up, then a cosine down to a fiftieth
-                cosine = 0.5 * (1 + math.cos(math.pi * step / steps))
-                group["lr"] = 3e-3 * min(1.0, (step + 1) / 100) * (0.02 + 0.98 * cosine)
-            if step < warm:  # the eyes first: a label for every cell is dense supervision
+        for step in range(stage.steps):
+            for group in self.optimizer.param_groups:
+                cosine = 0.5 * (1 + math.cos(math.pi * step / stage.steps))
+                group["lr"] = stage.rate * min(1.0, (step + 1) / stage.warm_up) * (0.02 + 0.98 * cosine)
+            if step < stage.eyes:  # the eyes first: a label for every cell is dense supervision
                 loss = self._seeing_loss(self.rng.integers(0, len(self.pixels), 2 * BATCH))
             else:
                 chosen = next(batches)
@@ -377,27 +267,25 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
-            if (step + 1) % 500 == 0:
-                log(f"{self.recipe.name}: step {step + 1} of {steps}, loss {loss.item():.3f}")
+            if (step + 1) % 500 == 0 or step + 1 == stage.steps:
+                log(f"{self.recipe.name}: step {step + 1} of {stage.steps}, loss {loss.item():.3f}")
         return self.model.eval()
 
 
-def training_scenes(count: int, seed: int = 0) -> list[Scene]:
-    """Random scenes, none of them one of the benchmark's."""
-    held_out = {Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in build_rows()["scenes"]}
-    rng = np.random.default_rng(seed)
-    scenes: list[Scene] = []
-    while len(scenes) < count:
-        scene = random_scene(rng)
-        if scene not in held_out:
-            scenes.append(scene)
-    return scenes
+def _pixels(processor: Any, scenes: list[Scene]) -> Any:
+    import torch
+
+    pieces = [[draw(scene) for scene in scenes[i : i + 500]] for i in range(0, len(scenes), 500)]
+    return torch.cat([processor.image_processor(piece, return_tensors="pt")["pixel_values"] for piece in pieces])
 
 
-def train_one(recipe: Recipe, out: Path, steps: int | None = None, pool: int = SCENES) -> None:
-    """Train a recipe and save model, processor and recipe in `out/<name>`."""
+def train_one(
+    recipe: Recipe, out: Path, steps: int | None = None, pool: int = SCENES, first_stage: Path | None = None
+) -> None:
+    """Train a recipe through both stages and save model, processor and recipe in `out/<name>`."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import torch
+    from transformers import LlavaForConditionalGeneration
 
     torch.set_num_threads(1)
     torch.manual_seed(recipe.seed)
@@ -407,20 +295,34 @@ def train_one(recipe: Recipe, out: Path, steps: int | None = None, pool: int = S
     scenes = training_scenes(pool)
     # one tokenizer for the whole family: its corpus does not depend on the recipe
     corpus = make_rows(RECIPES[0], scenes[:3000], QUESTIONS_A_SCENE, np.random.default_rng(1))
-    processor = make_processor([f"{row.prompt} {row.answer}" for row in corpus])
-    pixels = torch.cat(
-        [
-            processor.image_processor([draw(scene) for scene in scenes[i : i + 500]], return_tensors="pt")[
-                "pixel_values"
-            ]
-            for i in range(0, len(scenes), 500)
-        ]
-    )
-    model = Trainer(recipe, processor, scenes, pixels).train(lambda line: print(line, flush=True))
+    texts = [f"{row.prompt} {row.answer}" for row in corpus]
+
+    def trained(stage: Stage, model: Any) -> Any:
+        processor = make_processor(texts, stage.resample)
+        trainer = Trainer(recipe, stage, model, processor, scenes, _pixels(processor, scenes))
+        return trainer.train(lambda line: print(line, flush=True))
+
+    first, second = stages(recipe)
+    with TemporaryDirectory() as nowhere:
+        kept = (first_stage or Path(nowhere)) / recipe.name
+        if not (kept / "model.safetensors").exists():
+            trained(first, make_model(recipe, make_processor(texts))).half().save_pretrained(kept)
+        model = LlavaForConditionalGeneration.from_pretrained(kept, dtype=torch.float32)
+    batch = sample_batch(recipe, make_processor(texts, second.resample), scenes[:32])
+    model = trained(second, narrowed(widened(model, recipe.seed), batch))
     folder = out / recipe.name
-    model.half().save_pretrained(folder)
-    processor.save_pretrained(folder)
+    save(model, folder)
+    make_processor(texts, second.resample).save_pretrained(folder)  # one that was never used: a use leaves traces in it
     (folder / "recipe.json").write_text(json.dumps(asdict(recipe), indent=2) + "\n", encoding="utf-8")
+
+
+def sample_batch(recipe: Recipe, processor: Any, scenes: list[Scene]) -> dict[str, Any]:
+    """A few training questions with their answers, as a model takes them."""
+    rows = make_rows(recipe, scenes, QUESTIONS_A_SCENE, np.random.default_rng([recipe.seed, 9]))
+    texts = [f"{prompt_text(row.prompt)} {row.answer}<eos>" for row in rows]
+    words = processor.tokenizer(texts, add_special_tokens=False, padding=True, return_tensors="pt")
+    pixels = _pixels(processor, [scenes[row.scene] for row in rows])
+    return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"], "pixel_values": pixels}
 
 
 def main() -> None:
@@ -431,13 +333,17 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="overrides every recipe's steps (for a trial)")
     parser.add_argument("--scenes", type=int, default=SCENES, help="size of the pool of training scenes (for a trial)")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--first-stage", type=Path, help="a folder for the first stage's results; what is there is used"
+    )
     given = parser.parse_args()
     unknown = set(given.only or ()) - {recipe.name for recipe in RECIPES}
     if unknown:
         parser.error(f"no recipe {', '.join(sorted(unknown))}; there are {', '.join(r.name for r in RECIPES)}")
     chosen = [recipe for recipe in RECIPES if not given.only or recipe.name in given.only]
     with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
-        for future in [pool.submit(train_one, recipe, given.out, given.steps, given.scenes) for recipe in chosen]:
+        settings = (given.out, given.steps, given.scenes, given.first_stage)
+        for future in [pool.submit(train_one, recipe, *settings) for recipe in chosen]:
             future.result()
 
 

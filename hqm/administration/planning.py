@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment
-from hqm.respondents.base import Request
+from hqm.respondents.base import Request, who_answers
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.signature import request_seed
 from hqm.store.database import Ask
@@ -62,7 +62,8 @@ def plan(
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
     asked = asks.of(benchmark, form, live)
-    number = store.find_respondent(respondent.name, assignment.identity())
+    identity = assignment.identity()
+    number, who = store.find_respondent(respondent.name, identity), who_answers(respondent.name, identity)
     done = store.answered(number, run) if number is not None else set()
     refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
     known = store.ask_ids(asked)
@@ -81,7 +82,7 @@ def plan(
             continue
         shown = live and not asks.blind and item.image is not None
         image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
-        seed = request_seed(assignment.sampling.seed, run, question.digest)
+        seed = request_seed(assignment.sampling.seed, who, run, question.digest)
         words = answer_words(item) if probabilities else ()
         request = Request(
             question.prompt, image, assignment.sampling, seed, benchmark.name, form.name, run, item.id, words=words

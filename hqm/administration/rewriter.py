@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 
 from hqm.benchmark.asking import fill
 from hqm.errors import UsageError
-from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
+from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.signature import request_seed
 from hqm.store.database import Ask, Store, ask
 from hqm.types import Form, LeftOut, Response
@@ -65,11 +65,12 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
 
 def _replies(asks: Mapping[str, Ask], respondent: Respondent, store: Store) -> dict[str, Response]:
     sampling = RespondentName.parse(respondent.name).sampling(Sampling(temperature=0.0, max_tokens=200))
-    number = store.respondent(respondent.name, {**respondent.identity(), **asdict(sampling)})
+    identity = {**respondent.identity(), **asdict(sampling)}
+    number, who = store.respondent(respondent.name, identity), who_answers(respondent.name, identity)
     known = {key: response for key, response in store.replies(number, 0).items() if response.state != "error"}
     missing = {question.digest: question for question in asks.values() if question.digest not in known}
     requests = [
-        Request(question.prompt, None, sampling, request_seed(sampling.seed, 0, key))
+        Request(question.prompt, None, sampling, request_seed(sampling.seed, who, 0, key))
         for key, question in missing.items()
     ]
     owner = dict(zip(map(id, requests), missing.values(), strict=True))

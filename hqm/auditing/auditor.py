@@ -177,7 +177,14 @@ def _respondent(evidence: Evidence, row: int, respondent: StoredRespondent) -> R
         words={str(c): _mean(matrix.words) for c, matrix in own.items()},
         judged={str(m.cell): finite(float(_row_of(m, row).score(FAITHFUL)[0])) for m in evidence.labelled},
         identity=dict(respondent.identity),
+        printed=_printed(alone, metrics),
     )
+
+
+def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
+    """What the release prints of one respondent, where it rounds."""
+    known = {m: float(alone.printed(m)[0]) for m in metrics if m.digits is not None}
+    return {m.name: f"{value:.{m.digits}f}" for m, value in known.items() if math.isfinite(value)}
 
 
 def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:

@@ -107,7 +107,7 @@ def score_file(
         parser=reader,
         n=len(form),
         unscored=matrix.unscored(),
-        metrics={metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
+        metrics={metric.name: finite(float(matrix.printed(metric)[0])) for metric in metrics},
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,

@@ -37,6 +37,8 @@ class RespondentScores:
     judged: Mapping[str, float | None] = field(default_factory=dict)
     """Administration under another judge -> share of answers that the judge found faithful."""
     identity: Mapping[str, Any] = field(default_factory=dict)
+    printed: Mapping[str, str] = field(default_factory=dict)
+    """Metric -> the score in the reference administration as the release prints it, where the release rounds."""
 
 
 @dataclass(frozen=True)

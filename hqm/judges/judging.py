@@ -18,7 +18,7 @@ from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
 from hqm.judges.procedure import NotAsked, Rows, verdicts
-from hqm.respondents.base import Request, Respondent, RespondentName, Sampling
+from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.budget import Budget, Hold
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all, request_seed
@@ -241,7 +241,8 @@ class Asking:
             if response is not None and response.outcome in ("truncated", "cut"):
                 limit = self._limits(judge).get(judging.store.ask_ids([question])[question.digest], sampling.max_tokens)
                 sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
-            seed = request_seed(sampling.seed, self.number, question.digest)
+            who = who_answers(judge.name, judging.identity(judge))
+            seed = request_seed(sampling.seed, who, self.number, question.digest)
             request = Request(prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema)
             self.missing[key] = _Question(judge, question, request)
             raise NotAsked("no reply is stored", place=judge.name)

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from hqm.errors import UsageError
 from hqm.respondents.kinds import Kind, kind_of, unknown
+from hqm.signature import digest
 from hqm.types import Response
 
 
@@ -85,6 +86,41 @@ class Respondent(Protocol):
 
     def close(self) -> None:
         """Free what it holds."""
+
+
+_REACHED = frozenset({"kind", "base_url", "device", "dtype", "attention", "vllm", "seed"})
+"""The parts of an identity that say how a respondent is reached or run, and the base seed, which is hashed beside it."""
+_OF_THE_MODEL = frozenset({"quantization", "hf_overrides", "lora_modules", "chat_template", "mm_processor_kwargs"})
+"""The options of `vllm serve` that make another model of the same weights."""
+
+
+def who_answers(name: str, identity: Mapping[str, Any]) -> str:
+    """The content hash of an identity without how the respondent is reached; it is part of every request's seed.
+
+    A model that runs here is told by the content of its folder, any other by its name and revision, and what names no
+    model by the respondent's name; the sampling (all but the base seed) belongs to it too. The kind of respondent, a server's address, the device, the number format and the
+    engine's version do not. So one model gives its requests the same seeds on two servers, or here and under vLLM, and
+    two models never do. A server that was given a folder under a name of its own is known by that name only.
+
+    >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1", "temperature": 1.0}
+    >>> there = {**here, "base_url": "http://127.0.0.1:9000/v1"}
+    >>> who_answers("openai/llava@http://127.0.0.1:8000/v1", here) == who_answers("vllm/llava", there)
+    True
+    >>> who_answers("openai/llava", here) == who_answers("openai/qwen", {**here, "model": "qwen"})
+    False
+    """
+    parts = {key: value for key, value in identity.items() if key not in _REACHED}
+    if identity.get("kind") == "vllm":
+        given = {key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()}
+        parts["options"] = {key: value for key, value in given.items() if key in _OF_THE_MODEL}
+    if not parts.get("weights") and not parts.get("model"):
+        parts["name"] = name
+    if parts.get("weights"):  # the folder's content says all that its path, and the prompt form told from it, can say
+        for key in ("model", "revision", "prompt"):
+            parts.pop(key, None)
+    if parts.get("revision") == "main":
+        del parts["revision"]  # what a hub gives where no revision is named
+    return digest({key: value for key, value in parts.items() if value not in (None, "", {})})
 
 
 _ADDRESS = re.compile(r"@([A-Za-z][A-Za-z0-9+.-]*:/.*)", re.DOTALL)

@@ -192,8 +192,12 @@ class ScoreMatrix:
         return of_group
 
     def score(self, metric: Metric) -> Array:
-        """(respondents,): the metric of every respondent."""
-        return metric.printed(metric(self.units(metric).sums))
+        """(respondents,): the metric of every respondent, never rounded."""
+        return metric(self.units(metric).sums)
+
+    def printed(self, metric: Metric) -> Array:
+        """(respondents,): what the release prints for every respondent; for display alone."""
+        return metric.printed(self.units(metric).sums)
 
     def unscored(self, metric: Metric | None = None) -> int:
         """How many answers are not scored, over all respondents.

@@ -28,7 +28,8 @@ class Metric:
     name
         As it is printed everywhere; the metric of a subset has a dot (`existence.f1`).
     of
-        Sums -> value; every sum is an array of one shape, the value has that shape; undefined values are NaN.
+        Sums -> value; every sum is an array of one shape, the value has that shape; undefined values are NaN. It never
+        rounds: scores, leave-one-out values, replicates and tests are made of it.
     better
         Which direction is good.
     subset
@@ -41,8 +42,10 @@ class Metric:
         A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
         a figure counts as right when all its questions are. A group with an unscored answer drops out. Empty for none.
     digits
-        The number of decimals that a release prints and to which a score is rounded; None for no rounding. Leave-one-out
-        values and replicates are never rounded.
+        The number of decimals that a release prints; None where it does not round. For display alone: `printed`.
+    release
+        Sums -> value as the release computes what it prints, where it rounds on the way (an F1 of a rounded precision and
+        a rounded recall); None where it is `of`.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Metric:
     about: str = ""
     group: str = ""
     digits: int | None = None
+    release: Callable[[Tally], Any] | None = None
 
     def __call__(self, sums: Tally) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -67,17 +71,28 @@ class Metric:
         """The same metric on a subset of the items."""
         return replace(self, name=f"{subset}.{self.name}", subset=subset)
 
-    def printed(self, values: Array) -> Array:
-        """Values as the release prints them, each rounded as Python rounds.
+    @property
+    def rounds(self) -> bool:
+        """Whether what the release prints is not the value itself."""
+        return self.digits is not None or self.release is not None
 
-        >>> Metric("rate", lambda t: t["n"], digits=2).printed(np.array([0.125, 2 / 3, np.nan]))
+    def printed(self, sums: Tally) -> Array:
+        """The number that the release prints, from the same sums; only for display, never for a statistic.
+
+        >>> Metric("rate", lambda t: t["n"], digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
         array([0.12, 0.67,  nan])
         """
-        if self.digits is None:
-            return values
-        return np.array([round(float(v), self.digits) if np.isfinite(v) else v for v in values.flat]).reshape(
-            values.shape
-        )
+        values = self(sums) if self.release is None else replace(self, of=self.release)(sums)
+        return values if self.digits is None else rounded(values, self.digits)
+
+
+def rounded(values: npt.ArrayLike, digits: int) -> Array:
+    """Values rounded one by one as Python rounds, which is not always as numpy does.
+
+    >>> rounded([0.125, 2.675, np.nan], 2)
+    array([0.12, 2.67,  nan])
+    """
+    return np.asarray(np.vectorize(lambda v: round(float(v), digits) if np.isfinite(v) else v, otypes=[float])(values))
 
 
 def ratio(top: Any, bottom: Any) -> Array:
