@@ -135,6 +135,10 @@ class Pope(Benchmark):
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
         return self._by_row(rows, form, path)
 
+    def spelled(self, text: str) -> str:
+        """The question without the typing error of the release's generator."""
+        return _spelled(text)
+
     def _by_picture(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, AnswerRow]]:
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or all(row.parts for row in rows):
