@@ -46,6 +46,20 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSettings:
+    """How logs are taken."""
+
+    source: str = "auto"
+    """Which tool wrote the files; recognised unless given."""
+    respondent: str | None = None
+    """The name to store under, in place of the logs' own."""
+    run: int | None = None
+    """The first run to store under, in place of the logs' own."""
+    partial: bool = False
+    """Take the rows that match and leave the others out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """What logs gave: the administrations, how their rows were matched, and what a reader should know."""
 
@@ -55,27 +69,11 @@ class Taken:
 
 
 def take_logs(
-    benchmark: Benchmark,
-    forms: Mapping[str, Form],
-    paths: Sequence[Path],
-    *,
-    source: str = "auto",
-    respondent: str | None = None,
-    run: int | None = None,
-    partial: bool = False,
+    benchmark: Benchmark, forms: Mapping[str, Form], paths: Sequence[Path], settings: LogSettings = LogSettings()
 ) -> Taken:
     """Read logs as recorded administrations of a benchmark.
 
-    Parameters
-    ----------
-    forms
-        The forms that may have been asked, by name; a log that names none answers the original one.
-    source
-        Which tool wrote the files; recognised unless given.
-    respondent, run
-        The name and the first run to store under, in place of those in the logs.
-    partial
-        Take the rows that match and leave the others out.
+    `forms` are those that may have been asked, by name; a log that names none answers the original one.
 
     A file that equals another byte for byte is left out: it is a copy, not a second run. Files of one respondent become
     runs one after another where they answer the same items, and one run where they answer different ones.
@@ -83,17 +81,17 @@ def take_logs(
     Raises
     ------
     AnswerError
-        A row matches no item or several, and `partial` was not asked for; or a form is unknown.
+        A row matches no item or several, and `settings.partial` is not set; or a form is unknown.
     """
-    logs, notes = _without_copies(read_logs(paths, source))
-    _check_name(logs, respondent)
+    logs, notes = _without_copies(read_logs(paths, settings.source))
+    _check_name(logs, settings.respondent)
     recorded: dict[Key, dict[str, Response]] = {}
     origin: dict[Key, list[str]] = defaultdict(list)
     matchings = []
     for log in logs:
         notes += [f"{log.path}: {note}" for note in log.notes]
         placed: dict[Key, int] = {}
-        for key, rows in _administrations(log, respondent, run or 0).items():
+        for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
             form = _form(forms, key[1], log)
             rows = _with_pictures(rows, log)
             matched = match_rows(rows, form, benchmark.spelled)
@@ -103,7 +101,7 @@ def take_logs(
             origin[*key[:2], at].append(log.path)
             matchings.append(_matching(log, (*key[:2], at), rows, matched, answers))
     refused = [matching for matching in matchings if not matching.complete]
-    if refused and not partial:
+    if refused and not settings.partial:
         raise AnswerError(_refusal(refused[0]), place=refused[0].path, remedy="Name the benchmark, part or release that was answered, or take what matches with --partial.")  # fmt: skip
     recordings = [Recording(*key, answers, ", ".join(origin[key])) for key, answers in recorded.items() if answers]
     if not recordings:
@@ -131,11 +129,14 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
     for recording in recordings:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))
         other = first.setdefault(content, recording)
-        if other is not recording and other.respondent != recording.respondent:
-            notes.append(
-                f"{recording.respondent} and {other.respondent} gave the same {len(content)} answers ({recording.source}, "
-                f"{other.source}): one respondent under two names?"
-            )
+        if other is recording:
+            continue
+        if other.respondent == recording.respondent:
+            who = f"runs {other.run} and {recording.run} of {recording.respondent}"
+            why = "a copy, or a respondent that answers without chance"
+        else:
+            who, why = f"{other.respondent} and {recording.respondent}", "one respondent under two names?"
+        notes.append(f"{who} hold the same {len(content)} answers ({other.source}, {recording.source}): {why}")
     return notes
 
 

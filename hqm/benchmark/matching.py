@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hqm.benchmark.joining import asks_same, normalised, picture_key
+from hqm.benchmark.joining import normalised, picture_key
 from hqm.logs.row import LogRow
 from hqm.types import Form, Item
 
@@ -119,11 +119,7 @@ class _Index:
             return named, "id"
         pictured = self.pictures.get(picture_key(row.image), []) if row.image else []
         if pictured:
-            keys = [
-                key
-                for key in pictured
-                if not row.question or asks_same(row.question, self.form.by_id[key], self.spelling)
-            ]
+            keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
             longest = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
             keys = [key for key in keys if len(self.form.by_id[key].prompt) == longest] if row.question else keys
             return self._of_parts(keys, row), "picture and question"
@@ -148,11 +144,11 @@ class _Index:
         """Whether an item of the row's id has the row's picture and text; ids of other tools may be numbers of their own."""
         if row.image and item.image and picture_key(row.image) != picture_key(item.image):
             return False
-        return (
-            not row.question
-            or asks_same(row.question, item, self.spelling)
-            or _bare(self.spelling(item.prompt)) in _asked(self.spelling(row.question))
-        )
+        return self._asks(row, item)
+
+    def _asks(self, row: LogRow, item: Item) -> bool:
+        """Whether a row's text holds an item's question; true where the row has no text."""
+        return not row.question or _bare(self.spelling(item.prompt)) in normalised(self.spelling(row.question))
 
     def _of_parts(self, keys: Iterable[str], row: LogRow) -> tuple[str, ...]:
         keys = tuple(keys)

@@ -49,6 +49,7 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
 
 
 _REPEATED = Written(list[str] | None, lambda texts: tuple(texts or ()), lambda _: None)
+_PATHS = Written(list[Path] | None, lambda paths: tuple(paths or ()), lambda _: None)
 _COMMAS = Written(str, lambda text: tuple(name for name in text.split(",") if name), ",".join)
 _PAIRS = Written(list[str] | None, _pairs, lambda _: None)
 
@@ -108,9 +109,20 @@ class Who:
         _REPEATED,
     ] = ()
     recorded: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="A file or folder of recorded answers, in place of respondents."),
-    ] = None
+        tuple[Path, ...],
+        typer.Option(
+            metavar="PATH",
+            help="A file or folder of recorded answers, or of logs of lmms-eval, VLMEvalKit or inspect, in place of "
+            "respondents; repeat it.",
+        ),
+        _PATHS,
+    ] = ()
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Of logs of other tools, take the rows that match items and leave the others out."
+        ),
+    ] = False
     families: Annotated[
         Path | None,
         typer.Option(

@@ -11,13 +11,15 @@ import typer
 
 from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
+from hqm.commands.shared import command, write_bytes, write_report, write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.value import Audit
 
 
-@with_options("part", "data", "scoring", "withheld", "parser", "words", "criterion", "mode", "prompts", "as_json")
+@with_options(
+    "part", "data", "partial", "scoring", "withheld", "parser", "words", "criterion", "mode", "prompts", "as_json"
+)
 def score(
     *,
     benchmark: Annotated[
@@ -25,7 +27,11 @@ def score(
     ],
     answers: Annotated[
         Path,
-        typer.Option(rich_help_panel=WHAT, metavar="FILE", help="The answers, in the benchmark's official format."),
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="The answers, in the benchmark's official format, or a log of lmms-eval, VLMEvalKit or inspect.",
+        ),
     ],
     judgements: Annotated[
         Path | None,
@@ -55,7 +61,14 @@ def score(
     if benchmark in groups() and not part and not criterion:
         scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
     else:
-        scored = score_file(load(benchmark, **settings), answers, part, judgements=judgements, criterion=criterion)
+        scored = score_file(
+            load(benchmark, **settings),
+            answers,
+            part,
+            judgements=judgements,
+            criterion=criterion,
+            partial=options.who.partial,
+        )
     show.file_score(scored, options.output.as_json)
 
 
@@ -146,22 +159,3 @@ def export(
         return
     with Store(Path(what), readonly=True) as opened:
         print(f"{export_store(opened, to)} rows: {to}")
-
-
-@with_options("no_wait")
-def import_(
-    *,
-    file: Annotated[
-        Path, typer.Argument(rich_help_panel=WHAT, help="A .jsonl or .parquet file that `hqm export` wrote.")
-    ],
-    store: Annotated[
-        Path,
-        typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The store to add to; made when it does not exist."),
-    ],
-    options: RunOptions,
-) -> None:
-    """Add exported answers to a store. What the store has already is left as it is."""
-    from hqm.store.exchange import import_store
-
-    with writable(store, options.output.no_wait) as opened:
-        print(f"{import_store(file, opened)} new answers: {store}")

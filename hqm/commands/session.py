@@ -20,6 +20,7 @@ from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
 from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.logged import LogSettings, Taken, take_logs
 from hqm.benchmark.recorded import Recording, read_recordings
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import RunOptions
@@ -28,6 +29,7 @@ from hqm.forms.build import read_form
 from hqm.indicators.flags import length_confound
 from hqm.judges.judging import Judged, Judging, Progress
 from hqm.judges.panel import Panel, parse_roles
+from hqm.logs.reading import written_by_tool
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
 from hqm.respondents.budget import Budget
@@ -71,6 +73,9 @@ class Session:
         self._made: dict[str, Respondent] = {}
         self._from_files: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
+        self.logs = LogSettings(partial=options.who.partial)
+        self.taken: dict[str, Taken] = {}
+        """Benchmark -> what the logs of other tools gave."""
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
         if self.options.what.part:
@@ -91,12 +96,10 @@ class Session:
             names = list(self.options.who.respondents)
             recorded = [RespondentName.parse(name).target for name in names if name.startswith("recorded/")]
             live = [name for name in names if not name.startswith("recorded/")]
-            paths = [Path(target) for target in recorded] + (
-                [self.options.who.recorded] if self.options.who.recorded else []
-            )
+            paths = [*map(Path, recorded), *self.options.who.recorded]
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            respondents: list[Respondent] = [r for path in paths for r in self._recorded(benchmark, path)]
+            respondents: list[Respondent] = self._recorded(benchmark, paths) if paths else []
             self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
         return self._respondents[benchmark.name]
 
@@ -121,10 +124,21 @@ class Session:
                 remedy="Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and --price-out.",
             )
 
-    def _recorded(self, benchmark: Benchmark, path: Path) -> list[Respondent]:
-        recordings = benchmark.recordings(path)
-        if recordings is None:
-            recordings = read_recordings(path, {form.name: form for form in self.forms(benchmark)})
+    def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
+        forms = {form.name: form for form in self.forms(benchmark)}
+        recordings: list[Recording] = []
+        logs = []
+        for path in paths:
+            released = benchmark.recordings(path)
+            if released is not None:
+                recordings += released
+            elif path.exists() and written_by_tool(path):
+                logs.append(path)
+            else:
+                recordings += read_recordings(path, forms)
+        if logs:
+            self.taken[benchmark.name] = taken = take_logs(benchmark, forms, logs, self.logs)
+            recordings += taken.recordings
         # an item that no respondent was asked is no part of what was administered
         asked = {key for recording in recordings for key in recording.answers}
         benchmark.original = replace(

@@ -88,6 +88,23 @@ def _read(path: Path, source: str, *, named: bool) -> Log | None:
     return tables.read_table(path, records) if named or tables.holds_answers(records) else None
 
 
+def written_by_tool(path: Path, *, tables: bool = True) -> bool:
+    """Whether a file, or a file in a folder, is a log of another tool; `tables`: or a table that HQM's format does not have."""
+    return any(_foreign(file, also_tables=tables) for file in files_in(path))
+
+
+def _foreign(path: Path, *, also_tables: bool) -> bool:
+    suffix = path.suffix.lower()
+    if suffix in (".eval", ".tsv", ".xlsx", ".pkl", ".pickle"):
+        return True
+    if suffix == ".json" and (document := _whole(path)) is not None:
+        return inspect_ai.is_log(document) or lmms_eval.is_old_log(document)
+    records = read_records(path)
+    if lmms_eval.is_log(records) or vlmevalkit.is_log(records) or every_eval_ever.is_log(records):
+        return True
+    return also_tables and tables.is_foreign(records)
+
+
 def _whole(path: Path) -> dict[str, object] | None:
     """The document of a file that holds one JSON object; None for JSON lines and lists."""
     text = read_text(path).lstrip()

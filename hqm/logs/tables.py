@@ -24,6 +24,15 @@ def holds_answers(records: list[dict[str, Any]]) -> bool:
     return bool(records) and bool({"score", *_answers_in(records[0])} & set(records[0]))
 
 
+def is_foreign(records: list[dict[str, Any]]) -> bool:
+    """Whether these rows are LLaVA's, captions by picture, or scores alone: rows that HQM's own format does not have."""
+    first = records[0] if records else {}
+    llava = {"question_id", "text", "model_id"} <= set(first)
+    captions = "image_id" in first and not any(name in first for name in ("item", "id", "question_id"))
+    scores = "item" in first and "score" in first and not _answers_in(first)
+    return llava or captions or scores
+
+
 def _answers_in(record: Mapping[str, Any]) -> list[str]:
     named = [name for name in _ANSWERS if name in record]
     asks = "image" in record and not any(name in record for name in (*_QUESTIONS, *_RESPONDENTS, "answer_id"))
