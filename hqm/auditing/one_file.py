@@ -12,6 +12,7 @@ import numpy as np
 from hqm.auditing.foreign import ScoreComparison, compare_scores
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.keys import CorrectedKey
 from hqm.benchmark.logged import LogSettings, take_logs
 from hqm.benchmark.replies import played_back, whole
 from hqm.errors import AnswerError, UsageError
@@ -49,6 +50,8 @@ class FileScore:
     """How the verdicts follow people's labels, where labels were given."""
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """The tool's own scores beside HQM's, where the file is a log that has them (`ScoreComparison.to_dict`)."""
+    by_key: Mapping[str, Any] = field(default_factory=dict)
+    """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
@@ -63,6 +66,7 @@ def score_file(
     judgements: Path | None = None,
     criterion: Path | None = None,
     partial: bool = False,
+    key: CorrectedKey | None = None,
 ) -> FileScore:
     """Score a file in the benchmark's official answer format.
 
@@ -80,6 +84,8 @@ def score_file(
         People's labels on these answers.
     partial
         Of a log of another tool, take the rows that match items and leave the others out.
+    key
+        A corrected key, by which the answers are scored a second time.
 
     Raises
     ------
@@ -126,7 +132,22 @@ def score_file(
         withheld=int(matrix.withheld.sum()),
         criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
         recorded=compared[0].to_dict() if compared else {},
+        by_key=_by_key(benchmark, form, given, key) if key else {},
     )
+
+
+def _by_key(benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey) -> dict[str, Any]:
+    """Every metric by a corrected key."""
+    corrected = key.applied(form)
+    matrix = _matrix(benchmark, corrected, [given.get(item.id) for item in corrected.items], None)
+    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+    return {
+        "key": key.path,
+        "changed": sum(name in form.by_id for name in key.changed),
+        "left_out": len(form) - len(corrected),
+        "n": len(corrected),
+        "metrics": {metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
+    }
 
 
 def _of_log(

@@ -85,7 +85,7 @@ def import_(
 def _import_logs(name: str, files: Sequence[Path], path: Path, settings: object, options: RunOptions) -> None:
     from hqm.administration.administering import administer
     from hqm.auditing.foreign import compare_scores
-    from hqm.commands import show
+    from hqm.commands import show_logs
 
     asked = replace(options, who=replace(options.who, recorded=tuple(files)))
     with writable(path, options.output.no_wait) as opened:
@@ -96,7 +96,9 @@ def _import_logs(name: str, files: Sequence[Path], path: Path, settings: object,
             taken = session.taken.get(benchmark.name)
             if taken is not None:
                 forms = {form.name: form for form in session.forms(benchmark)}
-                show.taken(benchmark, taken, compare_scores(benchmark, forms, taken.recordings), options.output.as_json)
+                show_logs.taken(
+                    benchmark, taken, compare_scores(benchmark, forms, taken.recordings), options.output.as_json
+                )
     if not options.output.as_json:
         print(f"{outcome.asked} new answers: {path}")
         print(f"next:\n  hqm audit {name} --offline --store {path}")

@@ -112,16 +112,13 @@ class Who:
         tuple[Path, ...],
         typer.Option(
             metavar="PATH",
-            help="A file or folder of recorded answers, or of logs of lmms-eval, VLMEvalKit or inspect, in place of "
-            "respondents; repeat it.",
+            help="Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder; repeat it.",
         ),
         _PATHS,
     ] = ()
     partial: Annotated[
         bool,
-        typer.Option(
-            "--partial", help="Of logs of other tools, take the rows that match items and leave the others out."
-        ),
+        typer.Option("--partial", help="Of logs, take the rows that match items and leave the others out."),
     ] = False
     families: Annotated[
         Path | None,
@@ -157,11 +154,9 @@ class Asking:
     probabilities: Annotated[
         bool,
         typer.Option(
-            "--probabilities",
-            help="Record the probabilities of yes, no and the options' letters as the first word of the answer.",
+            "--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."
         ),
     ] = False
-
     retry_refused: Annotated[
         bool,
         typer.Option(
@@ -219,9 +214,17 @@ class Reading:
         typer.Option(
             "--withheld",
             metavar="NAME",
-            help="What becomes of refused and empty answers: unscored, or official (scored as the release does, and flagged).",
+            help="Refused and empty answers: unscored, or official (as the release, flagged).",
         ),
     ] = "unscored"
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            metavar="PATH",
+            help="A corrected key (item,target, or the release's rows), whose results stand beside the release's.",
+        ),
+    ] = None
     parser: Annotated[
         str | None,
         typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
 
 @with_options(
-    "part", "data", "partial", "scoring", "withheld", "parser", "words", "criterion", "mode", "prompts", "as_json"
+    "part",
+    "data",
+    "partial",
+    "scoring",
+    "withheld",
+    "key",
+    "parser",
+    "words",
+    "criterion",
+    "mode",
+    "prompts",
+    "as_json",
 )
 def score(
     *,
@@ -45,6 +56,7 @@ def score(
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm.auditing.one_file import score_file, score_group
+    from hqm.benchmark.keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
     from hqm.commands import show
 
@@ -58,16 +70,13 @@ def score(
         "words": options.reading.words,
         "withheld": options.reading.withheld,
     }
-    if benchmark in groups() and not part and not criterion:
+    if benchmark in groups() and not part and not criterion and not options.reading.key:
         scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
     else:
+        loaded = load(benchmark, **settings)
+        key = read_key(options.reading.key, loaded) if options.reading.key else None
         scored = score_file(
-            load(benchmark, **settings),
-            answers,
-            part,
-            judgements=judgements,
-            criterion=criterion,
-            partial=options.who.partial,
+            loaded, answers, part, judgements=judgements, criterion=criterion, partial=options.who.partial, key=key
         )
     show.file_score(scored, options.output.as_json)
 

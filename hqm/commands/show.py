@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hqm.commands import show_logs
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
     from hqm.administration.costs import Bound, Forecast, Spent
-    from hqm.auditing.foreign import ScoreComparison
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
     from hqm.auditing.published import TableAudit
     from hqm.auditing.value import Audit
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
-    from hqm.benchmark.interface import Benchmark
-    from hqm.benchmark.logged import Taken
     from hqm.commands.scaffold import Made
     from hqm.lint import Checked, Selection
     from hqm.types import Form
@@ -269,54 +266,25 @@ def file_score(score: FileScore, as_json: bool) -> None:
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
+    corrected = score.by_key.get("metrics", {})
+    if score.by_key:
+        print(
+            f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others, "
+            f"{score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are left"
+        )
+        print(f"  {'':24} {'release':22} corrected key")
     for name, value in score.metrics.items():
-        print(f"  {name:24} {'undefined' if value is None else repr(value)}{flag}")
+        beside = f"{_exact(corrected[name])}" if name in corrected else ""
+        print(f"  {name:24} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
     if score.recorded:
-        recorded_scores(score.recorded)
+        show_logs.recorded_scores(score.recorded)
     print(score.signature)
 
 
-def taken(benchmark: Benchmark, logs: Taken, compared: Sequence[ScoreComparison], as_json: bool) -> None:
-    """`hqm import --benchmark`: how the rows found their items, and where the tools' scores differ from HQM's."""
-    if as_json:
-        matchings = [dataclasses.asdict(matching) for matching in logs.matchings]
-        scores = [comparison.to_dict() for comparison in compared]
-        print_json({"benchmark": benchmark.name, "matched": matchings, "notes": list(logs.notes), "scores": scores})
-        return
-    for note in logs.notes:
-        print(f"note: {note}")
-    for matching in logs.matchings:
-        how = ", ".join(f"{n} by {name}" for name, n in matching.how.items())
-        print(
-            f"{matching.path} ({matching.tool}): {matching.respondent}, form {matching.form}, run {matching.run}: "
-            f"{matching.matched} of {matching.rows} rows matched ({how or 'none'}), {matching.items} items answered, "
-            f"{len(matching.unmatched)} unmatched, {len(matching.ambiguous)} ambiguous"
-        )
-        for what, places in (("unmatched", matching.unmatched), ("ambiguous", matching.ambiguous)):
-            for place in places[:3]:
-                print(f"    {what}: {place}")
-    for comparison in compared:
-        recorded_scores(comparison.to_dict())
-
-
-def recorded_scores(compared: Mapping[str, Any]) -> None:
-    """Where a tool's scores and HQM's differ: in total, by reason, and the first rows."""
-    tables = importlib.import_module("hqm.reports.tables")
-    means = [tables.number(compared[name], 4) for name in ("tool_mean", "hqm_mean")]
-    print(
-        f"{compared['respondent']}, form {compared['form']}, run {compared['run']}: {compared['tool']} scores {means[0]}, "
-        f"HQM {means[1]} ({compared['hqm_scored']} of {compared['compared']} scored); {len(compared['differences'])} answers differ"
-    )
-    for reason, n in compared["reasons"].items():
-        print(f"    {n}: {reason}")
-        for row in [row for row in compared["differences"] if row["reason"] == reason][:3]:
-            hqm_score = "unscored" if row["hqm_score"] is None else f"{row['hqm_score']:g}"
-            print(
-                f"        {row['item']}: {row['answer']!r:.60} {compared['tool']} {row['tool_score']:g} ({row['tool_read']!r:.30}), "
-                f"HQM {hqm_score} ({row['hqm_read']!r:.30})"
-            )
+def _exact(value: float | None) -> str:
+    return "undefined" if value is None else repr(value)
 
 
 def table_audit(audit: TableAudit) -> None:
