@@ -160,8 +160,7 @@ class Asking:
     retry_refused: Annotated[
         bool,
         typer.Option(
-            "--retry-refused",
-            help="Ask again what a server turned away for good (400, 403): too long, or refused by its filter.",
+            "--retry-refused", help="Ask again what a server turned away for good (400, 403: its filter, its length)."
         ),
     ] = False
     max_requests: Annotated[
