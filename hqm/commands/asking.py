@@ -132,6 +132,7 @@ def audit(
         store = writable(path, wanted.no_wait)
     with store as opened:
         session = session_of(benchmarks, opened, options)
+        session.offline = offline
         session.check_labels()
         complete = offline or _administer(session)
         if wanted.dry_run:

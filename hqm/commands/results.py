@@ -137,34 +137,65 @@ def _joined(audits: Sequence[Audit]) -> Audit:
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
-@with_options("data")
+@with_options("part", "limit", "data", "images", "forms", "form_files")
 def export(
     *,
     what: Annotated[
         str,
-        typer.Argument(rich_help_panel=WHAT, metavar="STORE|NAME", help="A store, or a benchmark for its metadata."),
+        typer.Argument(
+            rich_help_panel=WHAT,
+            metavar="STORE|NAME",
+            help="A store; or a benchmark, for its metadata or for another tool.",
+        ),
     ],
     to: Annotated[
-        Path,
+        str,
         typer.Option(
             "--to",
             rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="A .jsonl or .parquet file; of a benchmark, a .json file.",
+            metavar="FILE|TOOL",
+            help="A .jsonl or .parquet file; of a benchmark, a .json file, or inspect or lmms-eval.",
         ),
     ],
+    out: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder for a tool; NAME-TOOL unless given."),
+    ] = None,
     options: RunOptions,
 ) -> None:
-    """Write a store, or the metadata of a benchmark, to a file.
+    """Write a store, the metadata of a benchmark, or its forms for another tool.
 
-    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format.
+    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format. For inspect and lmms-eval, the forms
+    become a folder from which the tool asks them; `hqm import` takes its logs back.
     """
     from hqm.benchmark.croissant import write_croissant
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
-    if to.suffix == ".json":
-        print(f"{write_croissant(what, to, options.what.data)} files described: {to}")
-        return
-    with Store(Path(what), readonly=True) as opened:
-        print(f"{export_store(opened, to)} rows: {to}")
+    if to in TOOLS:
+        _hand_over(what, to, out, options)
+    elif to.endswith(".json"):
+        print(f"{write_croissant(what, Path(to), options.what.data)} files described: {to}")
+    else:
+        with Store(Path(what), readonly=True) as opened:
+            print(f"{export_store(opened, Path(to))} rows: {to}")
+
+
+TOOLS = ("inspect", "lmms-eval")
+"""The tools that forms can be handed to."""
+
+
+def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> None:
+    from hqm.benchmark.handoff import hand_over
+    from hqm.commands.shared import session_of
+    from hqm.store.database import Store
+
+    with Store(":memory:") as store:
+        session = session_of([name], store, options)
+        for benchmark in session.benchmarks:
+            folder = (out or Path(f"{Path(name).stem}-{tool}")) / (
+                benchmark.name if len(session.benchmarks) > 1 else ""
+            )
+            forms = session.forms(benchmark)
+            hand_over(benchmark, tool, folder, forms)
+            print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")

@@ -76,6 +76,8 @@ class Session:
         self._from_files: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
         self.logs = LogSettings(partial=options.who.partial)
+        self.offline = False
+        """Whether nobody is asked: then a benchmark's own respondents are not meant where none is named."""
         self.taken: dict[str, Taken] = {}
         """Benchmark -> what the logs of other tools gave."""
 
@@ -329,6 +331,9 @@ class Session:
 
     def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
         """The respondents of this command as the store knows them; where none is named, all that the store has."""
+        who = self.options.who
+        if self.offline and not who.respondents and not who.recorded:
+            return respondents_in(self.asks, benchmark)
         assignments = self.assignments(benchmark)
         return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
 

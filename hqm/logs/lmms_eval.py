@@ -118,6 +118,7 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
             question=_prompt(record) or _first(said, _QUESTIONS),
             parts=_parts(said),
             position=position if isinstance(position, int) else None,
+            form=str(said.get("form") or ""),
             run=run,
             score=score,
             read=read,
