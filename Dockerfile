@@ -10,7 +10,7 @@
 #
 # BASE         the image to start from
 # TORCH_INDEX  a further package index that torch is taken from; empty takes the default index, whose builds carry CUDA on Linux
-# EXTRAS       what is installed beside the plain package: local, parquet, hub, ray
+# EXTRAS       what is installed beside the plain package: local, parquet, logs, hub, ray
 ARG BASE=python:3.12-slim
 FROM ${BASE}
 

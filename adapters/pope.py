@@ -43,6 +43,7 @@ from hqm import (
     normalised,
     of_parts,
     ratio,
+    read_key,
     read_records,
     same_question,
     take,
@@ -135,6 +136,10 @@ class Pope(Benchmark):
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
         return self._by_row(rows, form, path)
 
+    def spelled(self, text: str) -> str:
+        """The question without the typing error of the release's generator."""
+        return _spelled(text)
+
     def _by_picture(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, AnswerRow]]:
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or all(row.parts for row in rows):
@@ -211,6 +216,7 @@ class Pope(Benchmark):
                 n = len(next(iter(positives)))
                 sentence = f"the {n} questions answered yes are the same in all {len(of_source)} {source} parts: averaging the parts counts them {len(of_source)} times"
                 yield Finding("shared-positives", sentence, n)
+        yield from self._doubts(form)
         groups = same_question(form)
         if len(groups) < len(form):
             yes = sum(group[0].target == "yes" for group in groups.values())
@@ -222,3 +228,15 @@ class Pope(Benchmark):
         share = sum(item.target == "yes" for item in form.items) / len(form)
         sentence = f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states 0.333 (and 0.5 for AMBER-d, whose data give 0.337)"
         yield Finding("paper-mismatch", sentence, len(form))
+
+    def _doubts(self, form: Form) -> Iterable[Finding]:
+        """The labels that RePOPE's readers doubt, where its files lie beside the release's."""
+        folder = self.data / "repope"
+        if not folder.is_dir():
+            return
+        key = read_key(folder, self).within(form)
+        changed = [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed]
+        sentence = f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with --key {folder}"
+        yield from finding("repope-label", sentence, changed)
+        ambiguous = [form.by_id[name] for name in key.left_out]
+        yield from finding("repope-ambiguous", "{n} questions are ambiguous to RePOPE's readers", ambiguous)

@@ -34,6 +34,7 @@ from .benchmark.joining import join_by_picture as join_by_picture
 from .benchmark.joining import normalised as normalised
 from .benchmark.joining import of_parts as of_parts
 from .benchmark.joining import with_questions_beside as with_questions_beside
+from .benchmark.keys import read_key as read_key
 from .benchmark.recorded import Recording as Recording
 from .benchmark.recorded import answer_text as answer_text
 from .benchmark.registry import load as load

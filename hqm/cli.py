@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import typer
 
-from hqm.commands import asking, comparing, data, release, results
+from hqm.commands import asking, comparing, data, importing, release, results
 from hqm.commands.failure import FAILURE, report_failure
 from hqm.commands.help import WIDTH, GroupedCommand
 from hqm.commands.shared import command
@@ -38,7 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": results.report,
     "compare": comparing.compare,
     "export": results.export,
-    "import": results.import_,
+    "import": importing.import_,
 }
 """Every command by its name."""
 

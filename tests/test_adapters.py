@@ -348,11 +348,15 @@ def test_coco_chair_finds_the_objects_of_a_caption(data: Path, caption: str, obj
     assert hqm.load("coco_chair", data=data).mentioned(caption) == objects  # type: ignore[attr-defined]
 
 
-def test_coco_chair_official_and_paper_differ_in_two_words(data: Path) -> None:
+def test_coco_chair_official_and_paper_differ_in_what_the_release_loses(data: Path) -> None:
+    """Two entries of its list begin with a space; its singular of "bus" is "bu" and of "ties" "ty" (pattern.en)."""
     official, paper = (hqm.load("coco_chair", data=data, scoring=scoring) for scoring in ("official", "paper"))  # type: ignore[arg-type]
     for caption, name in (("A motor bike.", "motorcycle"), ("A slice of cheesecake.", "cake")):
         assert official.mentioned(caption) == []  # type: ignore[attr-defined]
         assert paper.mentioned(caption) == [name]  # type: ignore[attr-defined]
+    caption = "A bus, an airbus and a minibus with ties; two buses."
+    assert official.mentioned(caption) == ["bus"]  # type: ignore[attr-defined]  # of "buses"
+    assert paper.mentioned(caption) == ["bus", "airplane", "bus", "tie", "bus"]  # type: ignore[attr-defined]
 
 
 def test_coco_chair_reads_the_ten_caption_files(data: Path) -> None:
@@ -370,7 +374,7 @@ def test_coco_chair_reads_the_ten_caption_files(data: Path) -> None:
 
 def test_coco_chair_score_against_plain_counting(data: Path) -> None:
     """CHAIR counted anew: objects.json, synonyms.json, and words taken as they are or without their plural s."""
-    benchmark = hqm.load("coco_chair", data=data)
+    benchmark = hqm.load("coco_chair", data=data, scoring="paper")  # the release loses "bus" and "ties"
     scored = score_file(benchmark, data / "pope" / "captions" / "Instruction2_instructblip.json")
     truth = json.loads((data / "coco" / "objects.json").read_text())
     lists = json.loads((data / "coco" / "synonyms.json").read_text())

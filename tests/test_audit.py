@@ -294,7 +294,7 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
     from hqm.commands.session import Session
 
     session = Session(
-        ["coco_chair"], store, RunOptions(what=What(data=data), who=Who(recorded=data / "pope" / "captions"))
+        ["coco_chair"], store, RunOptions(what=What(data=data), who=Who(recorded=(data / "pope" / "captions",)))
     )
     hqm.administer(store, session.jobs())
     audited = hqm.audit(session.evidence(session.benchmarks[0]))

@@ -35,6 +35,7 @@ LAYERS = (
     "forms",
     "store",
     "scoring",
+    "logs",
     "files",
     "psychometrics",
     "types",

@@ -1,6 +1,8 @@
 """Each reader against the rule of the released scorer it is named after (BENCHMARKS of the field disagree)."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -109,3 +111,14 @@ def test_refusals_are_told_from_nonsense() -> None:
     assert refuses("I'm sorry, but I can't assist with that.")
     assert refuses("I am unable to see the image.")
     assert not refuses("blue")
+
+
+def test_vlmevalkit_reads_every_string_as_its_own_source_does() -> None:
+    """Outcomes of `YOrN_Extraction` of open-compass/VLMEvalKit (vlmeval/dataset/utils/yorn.py), run over 4,008 strings."""
+    lines = (Path(__file__).parent / "tables" / "vlmevalkit_yes_no.jsonl").read_text(encoding="utf-8").splitlines()
+    corpus = [json.loads(line) for line in lines]
+    assert len(corpus) == 4008
+    assert [text for text, read in corpus if (parser("vlmevalkit")(text) or "") != read] == []
+    outcomes = dict(corpus)
+    assert outcomes["**No**"] == ""
+    assert outcomes["Yes, there is a sign saying 'No'"] == "yes"

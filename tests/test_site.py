@@ -26,7 +26,14 @@ from tests.judge_server import JudgeServer
 DOCS = ROOT / "docs"
 WRITTEN = {str(path.relative_to(DOCS)): path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
 """The pages that lie in the repository."""
-TRIED = ["tutorial_report.md", "tutorial_compare.md", "extend_benchmark.md", "extend_respondent.md", "extend_judge.md"]
+TRIED = [
+    "tutorial_report.md",
+    "tutorial_compare.md",
+    "tutorial_logs.md",
+    "extend_benchmark.md",
+    "extend_respondent.md",
+    "extend_judge.md",
+]
 """The pages whose commands are run here; a page with its own test is not among them."""
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hqm.auditing.foreign import ScoreComparison, compare_scores
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.keys import CorrectedKey
+from hqm.benchmark.logged import LogSettings, take_logs
 from hqm.benchmark.replies import played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.judges.procedure import verdicts
+from hqm.logs.reading import written_by_tool
 from hqm.psychometrics import item_agreement, pearson
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
@@ -44,6 +48,10 @@ class FileScore:
     """Answers that were withheld and are scored all the same, as the release does; the flag WITHHELD stands for it."""
     criterion: Mapping[str, float | None] = field(default_factory=dict)
     """How the verdicts follow people's labels, where labels were given."""
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    """The tool's own scores beside HQM's, where the file is a log that has them (`ScoreComparison.to_dict`)."""
+    by_key: Mapping[str, Any] = field(default_factory=dict)
+    """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
 
     def to_dict(self) -> dict[str, Any]:
         """The value as `hqm score --json` prints it."""
@@ -57,6 +65,8 @@ def score_file(
     *,
     judgements: Path | None = None,
     criterion: Path | None = None,
+    partial: bool = False,
+    key: CorrectedKey | None = None,
 ) -> FileScore:
     """Score a file in the benchmark's official answer format.
 
@@ -72,6 +82,10 @@ def score_file(
         The judges' recorded replies, for a benchmark that a model judges: in the release's own format, or in HQM's.
     criterion
         People's labels on these answers.
+    partial
+        Of a log of another tool, take the rows that match items and leave the others out.
+    key
+        A corrected key, by which the answers are scored a second time.
 
     Raises
     ------
@@ -84,7 +98,11 @@ def score_file(
         if not form.items:
             known = ", ".join(dict.fromkeys(item.part for item in benchmark.original.items if item.part)) or "none"
             raise UsageError(f"{benchmark.name} has no part {part!r}", remedy=f"Its parts are {known}.")
-    form, given = benchmark.read_answers(answers, form)
+    compared: list[ScoreComparison] = []
+    if written_by_tool(answers, tables=False):
+        form, given, compared = _of_log(benchmark, form, answers, LogSettings(partial=partial))
+    else:
+        form, given = benchmark.read_answers(answers, form)
     matrix = _matrix(benchmark, form, [given.get(item.id) for item in form.items], judgements)
     parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
@@ -113,7 +131,41 @@ def score_file(
         mode=benchmark.mode or None,
         withheld=int(matrix.withheld.sum()),
         criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
+        recorded=compared[0].to_dict() if compared else {},
+        by_key=_by_key(benchmark, form, given, key) if key else {},
     )
+
+
+def _by_key(benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey) -> dict[str, Any]:
+    """Every metric by a corrected key."""
+    corrected = key.applied(form)
+    matrix = _matrix(benchmark, corrected, [given.get(item.id) for item in corrected.items], None)
+    metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
+    return {
+        "key": key.path,
+        "changed": sum(name in form.by_id for name in key.changed),
+        "left_out": len(form) - len(corrected),
+        "n": len(corrected),
+        "metrics": {metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
+    }
+
+
+def _of_log(
+    benchmark: Benchmark, form: Form, path: Path, settings: LogSettings
+) -> tuple[Form, Mapping[str, Response], list[ScoreComparison]]:
+    """The answers of a log, the parts of the form that it answers, and the tool's scores beside ours."""
+    taken = take_logs(benchmark, {form.name: benchmark.original}, [path], settings)
+    if len(taken.recordings) != 1:
+        those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
+        what = f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is scored"
+        raise AnswerError(
+            what, place=str(path), remedy="Bring them into a store with hqm import, or audit them with --recorded."
+        )
+    recording = taken.recordings[0]
+    given = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
+    parts = {form.by_id[key].part for key in given}
+    form = replace(form, items=tuple(item for item in form.items if item.part in parts))
+    return form, given, compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)])
 
 
 def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], judgements: Path | None) -> ScoreMatrix:

@@ -140,6 +140,10 @@ class Adapter:
         """Recorded answers in the release's own format: the form that the file answers, and item id -> response."""
         return form, read_answers(path, form)
 
+    def spelled(self, text: str) -> str:
+        """A question's text as all copies of the benchmark agree on it, where some have typing errors."""
+        return text
+
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """Recorded administrations in a release's own format; None where the file is in HQM's format."""
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -27,6 +28,8 @@ from hqm.errors import UsageError
 
 if TYPE_CHECKING:
     from hqm.administration.planning import Job
+    from hqm.auditing.rekeyed import KeyEffect
+    from hqm.auditing.value import BenchmarkAudit
     from hqm.commands.session import Session
     from hqm.store.database import Store
 
@@ -109,7 +112,7 @@ def audit(
     Its reliability, validity and coverage are written as a report and as audit.json.
     """
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.commands import show
+    from hqm.commands import show, show_logs
 
     if table is not None:
         _audit_table(table, columns, items, options)
@@ -129,20 +132,43 @@ def audit(
         store = writable(path, wanted.no_wait)
     with store as opened:
         session = session_of(benchmarks, opened, options)
+        session.offline = offline
         session.check_labels()
         complete = offline or _administer(session)
         if wanted.dry_run:
             return
         audits = [audit_of(session.evidence(benchmark)) for benchmark in session.benchmarks]
+        effects = _by_corrected_key(session, audits)
         audited = session.joined(audits, command())
     write_together({folder / "audit.json": audited.to_json(), page: render(audited)})
     if wanted.as_json:
         print(audited.to_json(), end="")
     else:
         show.audit(audited)
+        for effect in effects:
+            show_logs.key_effect(effect)
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
+
+
+def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
+    """Audit the same answers by the corrected key too; that audit is appended under the benchmark's name and the key's."""
+    from hqm.auditing.auditor import audit as audit_of
+    from hqm.auditing.rekeyed import key_effect
+
+    effects = []
+    for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):
+        evidence = session.by_corrected_key(benchmark)
+        if evidence is not None:
+            key = session.keys[benchmark.name].within(benchmark.original)
+            after = audit_of(evidence)
+            effects.append(key_effect(before, after, key))
+            named = Path(key.path).stem
+            audits.append(
+                replace(after, benchmark=f"{after.benchmark} by {named}", title=f"{after.title}, by the key {named}")
+            )
+    return effects
 
 
 def _audit_table(table: Path, columns: str | None, items: int | None, options: RunOptions) -> None:

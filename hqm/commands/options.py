@@ -49,6 +49,7 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
 
 
 _REPEATED = Written(list[str] | None, lambda texts: tuple(texts or ()), lambda _: None)
+_PATHS = Written(list[Path] | None, lambda paths: tuple(paths or ()), lambda _: None)
 _COMMAS = Written(str, lambda text: tuple(name for name in text.split(",") if name), ",".join)
 _PAIRS = Written(list[str] | None, _pairs, lambda _: None)
 
@@ -108,9 +109,17 @@ class Who:
         _REPEATED,
     ] = ()
     recorded: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="A file or folder of recorded answers, in place of respondents."),
-    ] = None
+        tuple[Path, ...],
+        typer.Option(
+            metavar="PATH",
+            help="Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder; repeat it.",
+        ),
+        _PATHS,
+    ] = ()
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Of logs, take the rows that match items and leave the others out."),
+    ] = False
     families: Annotated[
         Path | None,
         typer.Option(
@@ -145,16 +154,13 @@ class Asking:
     probabilities: Annotated[
         bool,
         typer.Option(
-            "--probabilities",
-            help="Record the probabilities of yes, no and the options' letters as the first word of the answer.",
+            "--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."
         ),
     ] = False
-
     retry_refused: Annotated[
         bool,
         typer.Option(
-            "--retry-refused",
-            help="Ask again what a server turned away for good (400, 403): too long, or refused by its filter.",
+            "--retry-refused", help="Ask again what a server turned away for good (400, 403: its filter, its length)."
         ),
     ] = False
     max_requests: Annotated[
@@ -207,9 +213,17 @@ class Reading:
         typer.Option(
             "--withheld",
             metavar="NAME",
-            help="What becomes of refused and empty answers: unscored, or official (scored as the release does, and flagged).",
+            help="Refused and empty answers: unscored, or official (as the release, flagged).",
         ),
     ] = "unscored"
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--key",
+            metavar="PATH",
+            help="A corrected key (item,target, or the release's rows), whose results stand beside the release's.",
+        ),
+    ] = None
     parser: Annotated[
         str | None,
         typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),

@@ -11,13 +11,26 @@ import typer
 
 from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, writable, write_bytes, write_report, write_text
+from hqm.commands.shared import command, write_bytes, write_report, write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.value import Audit
 
 
-@with_options("part", "data", "scoring", "withheld", "parser", "words", "criterion", "mode", "prompts", "as_json")
+@with_options(
+    "part",
+    "data",
+    "partial",
+    "scoring",
+    "withheld",
+    "key",
+    "parser",
+    "words",
+    "criterion",
+    "mode",
+    "prompts",
+    "as_json",
+)
 def score(
     *,
     benchmark: Annotated[
@@ -25,7 +38,11 @@ def score(
     ],
     answers: Annotated[
         Path,
-        typer.Option(rich_help_panel=WHAT, metavar="FILE", help="The answers, in the benchmark's official format."),
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="The answers, in the benchmark's official format, or a log of lmms-eval, VLMEvalKit or inspect.",
+        ),
     ],
     judgements: Annotated[
         Path | None,
@@ -39,6 +56,7 @@ def score(
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm.auditing.one_file import score_file, score_group
+    from hqm.benchmark.keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
     from hqm.commands import show
 
@@ -52,10 +70,14 @@ def score(
         "words": options.reading.words,
         "withheld": options.reading.withheld,
     }
-    if benchmark in groups() and not part and not criterion:
+    if benchmark in groups() and not part and not criterion and not options.reading.key:
         scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
     else:
-        scored = score_file(load(benchmark, **settings), answers, part, judgements=judgements, criterion=criterion)
+        loaded = load(benchmark, **settings)
+        key = read_key(options.reading.key, loaded) if options.reading.key else None
+        scored = score_file(
+            loaded, answers, part, judgements=judgements, criterion=criterion, partial=options.who.partial, key=key
+        )
     show.file_score(scored, options.output.as_json)
 
 
@@ -115,53 +137,65 @@ def _joined(audits: Sequence[Audit]) -> Audit:
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
-@with_options("data")
+@with_options("part", "limit", "data", "images", "forms", "form_files")
 def export(
     *,
     what: Annotated[
         str,
-        typer.Argument(rich_help_panel=WHAT, metavar="STORE|NAME", help="A store, or a benchmark for its metadata."),
+        typer.Argument(
+            rich_help_panel=WHAT,
+            metavar="STORE|NAME",
+            help="A store; or a benchmark, for its metadata or for another tool.",
+        ),
     ],
     to: Annotated[
-        Path,
+        str,
         typer.Option(
             "--to",
             rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="A .jsonl or .parquet file; of a benchmark, a .json file.",
+            metavar="FILE|TOOL",
+            help="A .jsonl or .parquet file; of a benchmark, a .json file, or inspect or lmms-eval.",
         ),
     ],
+    out: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder for a tool; NAME-TOOL unless given."),
+    ] = None,
     options: RunOptions,
 ) -> None:
-    """Write a store, or the metadata of a benchmark, to a file.
+    """Write a store, the metadata of a benchmark, or its forms for another tool.
 
-    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format.
+    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format. For inspect and lmms-eval, the forms
+    become a folder from which the tool asks them; `hqm import` takes its logs back.
     """
     from hqm.benchmark.croissant import write_croissant
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
-    if to.suffix == ".json":
-        print(f"{write_croissant(what, to, options.what.data)} files described: {to}")
-        return
-    with Store(Path(what), readonly=True) as opened:
-        print(f"{export_store(opened, to)} rows: {to}")
+    if to in TOOLS:
+        _hand_over(what, to, out, options)
+    elif to.endswith(".json"):
+        print(f"{write_croissant(what, Path(to), options.what.data)} files described: {to}")
+    else:
+        with Store(Path(what), readonly=True) as opened:
+            print(f"{export_store(opened, Path(to))} rows: {to}")
 
 
-@with_options("no_wait")
-def import_(
-    *,
-    file: Annotated[
-        Path, typer.Argument(rich_help_panel=WHAT, help="A .jsonl or .parquet file that `hqm export` wrote.")
-    ],
-    store: Annotated[
-        Path,
-        typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The store to add to; made when it does not exist."),
-    ],
-    options: RunOptions,
-) -> None:
-    """Add exported answers to a store. What the store has already is left as it is."""
-    from hqm.store.exchange import import_store
+TOOLS = ("inspect", "lmms-eval")
+"""The tools that forms can be handed to."""
 
-    with writable(store, options.output.no_wait) as opened:
-        print(f"{import_store(file, opened)} new answers: {store}")
+
+def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> None:
+    from hqm.benchmark.handoff import hand_over
+    from hqm.commands.shared import session_of
+    from hqm.store.database import Store
+
+    with Store(":memory:") as store:
+        session = session_of([name], store, options)
+        for benchmark in session.benchmarks:
+            folder = (out or Path(f"{Path(name).stem}-{tool}")) / (
+                benchmark.name if len(session.benchmarks) > 1 else ""
+            )
+            forms = session.forms(benchmark)
+            hand_over(benchmark, tool, folder, forms)
+            print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
@@ -20,14 +18,18 @@ from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
 from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.keys import CorrectedKey, read_key
+from hqm.benchmark.logged import LogSettings, Taken, take_logs
 from hqm.benchmark.recorded import Recording, read_recordings
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import RunOptions
+from hqm.commands.record import record_of
 from hqm.errors import HQMError, UsageError
 from hqm.forms.build import read_form
 from hqm.indicators.flags import length_confound
 from hqm.judges.judging import Judged, Judging, Progress
 from hqm.judges.panel import Panel, parse_roles
+from hqm.logs.reading import written_by_tool
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
 from hqm.respondents.budget import Budget
@@ -64,6 +66,8 @@ class Session:
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once.")
+        self.keys = self._keys()
+        self._whole = {benchmark.name: benchmark for benchmark in map(copy.copy, self.benchmarks)}
         for benchmark in self.benchmarks:
             if options.what.part or options.what.limit:
                 benchmark.original = self._cut(benchmark, benchmark.original)
@@ -71,6 +75,20 @@ class Session:
         self._made: dict[str, Respondent] = {}
         self._from_files: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
+        self.logs = LogSettings(partial=options.who.partial)
+        self.offline = False
+        """Whether nobody is asked: then a benchmark's own respondents are not meant where none is named."""
+        self.taken: dict[str, Taken] = {}
+        """Benchmark -> what the logs of other tools gave."""
+
+    def _keys(self) -> dict[str, CorrectedKey]:
+        """The corrected key, read against the whole benchmark."""
+        path = self.options.reading.key
+        if path is None:
+            return {}
+        if len(self.benchmarks) != 1:
+            raise UsageError("a corrected key belongs to one benchmark", remedy="Name that benchmark alone with --key.")
+        return {self.benchmarks[0].name: read_key(path, self.benchmarks[0])}
 
     def _cut(self, benchmark: Benchmark, form: Form) -> Form:
         if self.options.what.part:
@@ -91,12 +109,10 @@ class Session:
             names = list(self.options.who.respondents)
             recorded = [RespondentName.parse(name).target for name in names if name.startswith("recorded/")]
             live = [name for name in names if not name.startswith("recorded/")]
-            paths = [Path(target) for target in recorded] + (
-                [self.options.who.recorded] if self.options.who.recorded else []
-            )
+            paths = [*map(Path, recorded), *self.options.who.recorded]
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            respondents: list[Respondent] = [r for path in paths for r in self._recorded(benchmark, path)]
+            respondents: list[Respondent] = self._recorded(benchmark, paths) if paths else []
             self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
         return self._respondents[benchmark.name]
 
@@ -121,10 +137,27 @@ class Session:
                 remedy="Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and --price-out.",
             )
 
-    def _recorded(self, benchmark: Benchmark, path: Path) -> list[Respondent]:
-        recordings = benchmark.recordings(path)
-        if recordings is None:
-            recordings = read_recordings(path, {form.name: form for form in self.forms(benchmark)})
+    def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
+        forms = {form.name: form for form in self.forms(benchmark)}
+        recordings: list[Recording] = []
+        logs = []
+        for path in paths:
+            released = benchmark.recordings(path)
+            if released is not None:
+                recordings += released
+            elif path.exists() and written_by_tool(path):
+                logs.append(path)
+            else:
+                recordings += read_recordings(path, forms)
+        if logs:
+            whole = self._whole[benchmark.name]
+            read = (
+                {form.name: form for form in self.forms(whole)}
+                if self.options.what.part or self.options.what.limit
+                else forms
+            )
+            self.taken[benchmark.name] = taken = take_logs(benchmark, read, logs, self.logs).only(forms)
+            recordings += taken.recordings
         # an item that no respondent was asked is no part of what was administered
         asked = {key for recording in recordings for key in recording.answers}
         benchmark.original = replace(
@@ -298,17 +331,22 @@ class Session:
 
     def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
         """The respondents of this command as the store knows them; where none is named, all that the store has."""
+        who = self.options.who
+        if self.offline and not who.respondents and not who.recorded:
+            return respondents_in(self.asks, benchmark)
         assignments = self.assignments(benchmark)
         return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
 
-    def evidence(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None) -> Evidence:
+    def evidence(
+        self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None, *, asks: Asks | None = None
+    ) -> Evidence:
         """What an audit of a benchmark looks at, from what the store and the files hold now."""
         options = self.options
         evidence = gather(
             benchmark,
             self.store,
             self.stored_respondents(benchmark) if respondents is None else respondents,
-            asks=self.asks,
+            asks=asks or self.asks,
             forms=self.forms_from_files(benchmark),
             criterion=options.judging.criterion,
             metrics=options.reading.metrics,
@@ -317,6 +355,16 @@ class Session:
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
         return evidence
+
+    def by_corrected_key(self, benchmark: Benchmark) -> Evidence | None:
+        """The same answers by the corrected key that the options name; None without one."""
+        if benchmark.name not in self.keys:
+            return None
+        corrected = copy.copy(benchmark)
+        corrected.original = self.keys[benchmark.name].applied(benchmark.original)
+        return self.evidence(
+            corrected, self.stored_respondents(benchmark), asks=Asks(self.store, blind=self.asks.blind)
+        )
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
         """The audits of all benchmarks as one value, with a warning where their lengths differ, and with the record."""
@@ -329,45 +377,5 @@ class Session:
                 for audit in audits
             ),
             command,
-            self.record(),
+            record_of(self.options, self.benchmarks, self._label_files),
         )
-
-    def record(self) -> dict[str, Any]:
-        """What a repetition would need to know: versions, settings, hashes of data and cards."""
-        options = self.options
-        packages = ("numpy", "pandas", "pillow", "scipy", "torch", "transformers", "openai")
-        return {
-            "python": platform.python_version(),
-            "packages": {name: installed for name in packages if (installed := _version(name))},
-            "settings": {
-                "runs": options.asking.runs,
-                "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
-                "scoring": options.reading.scoring,
-                "parser": options.reading.parser,
-                "blind": options.asking.blind,
-                "judges": list(options.judging.judges),
-                "roles": list(options.judging.roles),
-                "rejudge": options.judging.rejudge,
-                "prompts": options.judging.prompts,
-                "mode": options.judging.mode,
-                "words": options.reading.words,
-                "withheld": options.reading.withheld,
-                "sampling": dict(options.asking.sampling),
-            },
-            "benchmarks": {
-                b.name: {
-                    "version": b.card.version,
-                    "card": b.card.digest,
-                    "items": b.original.digest,
-                    **({"labels": files} if (files := self._label_files.get(b.name)) else {}),
-                }
-                for b in self.benchmarks
-            },
-        }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hqm.commands import show_logs
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
@@ -265,11 +266,25 @@ def file_score(score: FileScore, as_json: bool) -> None:
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
     flag = f"  WITHHELD {score.withheld}" if score.withheld else ""
+    corrected = score.by_key.get("metrics", {})
+    if score.by_key:
+        print(
+            f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others, "
+            f"{score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are left"
+        )
+        print(f"  {'':24} {'release':22} corrected key")
     for name, value in score.metrics.items():
-        print(f"  {name:24} {'undefined' if value is None else repr(value)}{flag}")
+        beside = f"{_exact(corrected[name])}" if name in corrected else ""
+        print(f"  {name:24} {_exact(value):{22 if beside else 0}} {beside}".rstrip() + flag)
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
+    if score.recorded:
+        show_logs.recorded_scores(score.recorded)
     print(score.signature)
+
+
+def _exact(value: float | None) -> str:
+    return "undefined" if value is None else repr(value)
 
 
 def table_audit(audit: TableAudit) -> None:

@@ -9,7 +9,7 @@ with the table it came from. A parser maps the text of an answer to "yes", "no" 
     pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no        "yes"
     amber                 AMBER's inference.py: exactly `Yes` or `No`                             unparsed
     hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else yes   unparsed
-    vlmevalkit            VLMEvalKit: the token yes or the token no, not both                     unparsed
+    vlmevalkit            VLMEvalKit: the word yes or the word no, not both                       unparsed
     lmms_eval             lmms-eval's POPE task: the whole answer is yes or no                    unparsed
     lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
     lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
@@ -20,7 +20,6 @@ with the table it came from. A parser maps the text of an answer to "yes", "no" 
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -63,11 +62,20 @@ def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
     return "yes" if "yes" in head or "match" in head else None
 
 
-_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
+_VLMEVALKIT_MARKS = ';/[]"{}()=+\\_-><@`,?!'
+"""The marks that its `process_punctuation` knows; quotation marks, colons and asterisks stay with their word."""
+_VLMEVALKIT_STOPS = 32
+"""It removes this many full stops, because it gives the flag re.UNICODE where a count stands."""
 
 
 def _vlmevalkit(text: str, question: str, negated: bool) -> Polar | None:
-    words = set(text.lower().translate(_PUNCTUATION).split())
+    said = text.lower()
+    numbers = re.search(r"\d,\d", said) is not None
+    plain = said
+    for mark in _VLMEVALKIT_MARKS:
+        beside_space = f"{mark} " in said or f" {mark}" in said
+        plain = plain.replace(mark, "" if beside_space or numbers else " ")
+    words = re.sub(r"\.(?!\d)", "", plain, count=_VLMEVALKIT_STOPS).split()
     if ("yes" in words) == ("no" in words):
         return None
     return "yes" if "yes" in words else "no"
@@ -171,7 +179,7 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py"),
             Parser("amber", _amber, reads_negation=True, source="junyangwang0410/AMBER inference.py"),
             Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py"),
-            Parser("vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/utils/yorn.py"),
+            Parser("vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py"),
             Parser(
                 "lmms_eval", _lmms_eval, reads_negation=True, source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py"
             ),

@@ -1,0 +1,233 @@
+"""Hand a benchmark's forms to another tool: a folder from which inspect or lmms-eval asks them, and whose logs come back.
+
+The folder holds the questions as HQM asks them (options, prefix and suffix included), the pictures, and the tool's own files.
+Every row carries the item's id and the form, so that `hqm import` matches each answer by id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.interface import Benchmark
+from hqm.errors import DataError, UsageError
+from hqm.files.parquet import pyarrow_library
+from hqm.types import Form, Item
+
+_INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by hqm export {name} --to inspect.
+
+    inspect eval {file} --model openai/<model> -T form=parallel --epochs 2
+    hqm import logs/*.eval --benchmark {name} --store store.sqlite
+"""
+
+import json
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig
+from inspect_ai.scorer import Score, Target, accuracy, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+
+HERE = Path(__file__).parent
+
+
+def sample(row: dict) -> Sample:
+    content = [ContentText(text=row["prompt"])]
+    if row["image"]:
+        content.insert(0, ContentImage(image=str(HERE / "images" / row["image"])))
+    metadata = {{"item": row["id"], "form": row["form"], "image": row["image"] or "", "type": row["type"] or ""}}
+    return Sample(id=row["id"], input=[ChatMessageUser(content=content)], target=row["target"], metadata=metadata)
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def first_word():
+    """The first word of the answer against the target; HQM scores the answers anew when they come back."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        words = state.output.completion.strip().lower().split()
+        said = words[0].strip(".,:;!()") if words else ""
+        return Score(value="C" if said == target.text.lower() else "I", answer=said, explanation=state.output.completion)
+
+    return score
+
+
+@task
+def {name}(form: str = "original") -> Task:
+    lines = (HERE / f"{{form}}.jsonl").read_text(encoding="utf-8").splitlines()
+    samples = [sample(json.loads(line)) for line in lines]
+    config = GenerateConfig(max_tokens={max_tokens}, temperature={temperature}, top_p={top_p})
+    return Task(dataset=MemoryDataset(samples, name="{name}"), solver=generate(), scorer=first_word(), config=config)
+'''
+
+_LMMS_YAML = """# {title}, form {form}. Written by hqm export {name} --to lmms-eval.
+#   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path <this folder> --log_samples --output_path logs
+#   hqm import logs --benchmark {name} --store store.sqlite
+task: {name}_{form}
+dataset_path: parquet
+dataset_kwargs:
+  data_files:
+    test: {parquet}
+test_split: test
+output_type: generate_until
+doc_to_visual: !function utils.doc_to_visual
+doc_to_text: !function utils.doc_to_text
+doc_to_target: target
+process_results: !function utils.process_results
+generation_kwargs:
+  max_new_tokens: {max_tokens}
+  temperature: {temperature}
+  top_p: {top_p}
+  do_sample: {sample}
+  num_beams: 1
+metric_list:
+  - metric: hqm_first_word
+    aggregation: !function utils.mean
+    higher_is_better: true
+metadata:
+  - version: {version}
+"""
+
+_LMMS_UTILS = '''"""What lmms-eval calls for the tasks in this folder. Written by hqm export --to lmms-eval."""
+
+
+def doc_to_visual(doc):
+    return [doc["image"].convert("RGB")] if doc["image"] is not None else []
+
+
+def doc_to_text(doc, lmms_eval_specific_kwargs=None):
+    return doc["prompt"]
+
+
+def process_results(doc, results):
+    """The first word against the target; the item and the form come back with it, so that HQM finds the item by id."""
+    words = results[0].strip().lower().split()
+    said = words[0].strip(".,:;!()") if words else ""
+    score = float(said == doc["target"].lower())
+    named = {"question_id": doc["id"], "form": doc["form"], "score": score, "prediction": said}
+    return {"hqm_first_word": {**named, "ground_truth": doc["target"]}}
+
+
+def mean(results):
+    return sum(result["score"] for result in results) / len(results) if results else 0.0
+'''
+
+
+def hand_over(benchmark: Benchmark, tool: str, folder: Path, forms: Sequence[Form]) -> list[Path]:
+    """Write the folder from which a tool asks these forms; the files written.
+
+    Raises
+    ------
+    UsageError
+        The tool is not known.
+    DataError
+        A picture is missing.
+    """
+    writers: dict[str, Callable[[Benchmark, Path, Sequence[Form]], Iterator[Path]]] = {
+        "inspect": _inspect,
+        "lmms-eval": _lmms_eval,
+    }
+    if tool not in writers:
+        raise UsageError(f"there is no tool {tool!r} to hand forms to", remedy=f"It is one of {', '.join(writers)}.")
+    benchmark.prepare_images(benchmark.original)
+    folder.mkdir(parents=True, exist_ok=True)
+    return list(writers[tool](benchmark, folder, forms))
+
+
+def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:
+    (folder / "images").mkdir(exist_ok=True)
+    names = _pictures(benchmark, folder / "images", forms)
+    for form in forms:
+        path = folder / f"{form.name}.jsonl"
+        rows = ({**_row(benchmark, item, form), "image": names.get(item.image or "")} for item in form.items)
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        yield path
+    generation, name = benchmark.card.generation, benchmark.name
+    path = folder / f"{name}.py"
+    path.write_text(
+        _INSPECT.format(
+            title=benchmark.card.title, name=name, file=path.name, max_tokens=generation.max_tokens,
+            temperature=generation.temperature, top_p=generation.top_p,
+        ),
+        encoding="utf-8",
+    )  # fmt: skip
+    yield path
+
+
+def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:
+    pa = pyarrow_library()
+    generation, name = benchmark.card.generation, benchmark.name
+    # the schema that the library `datasets` writes beside an image column, so that it decodes the pictures
+    texts = ("id", "form", "prompt", "target", "type", "part")
+    features: dict[str, Any] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
+    features["image"] = {"_type": "Image"}
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    schema = pa.schema([*((key, pa.string()) for key in texts), ("image", kind)]).with_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}
+    )
+    for form in forms:
+        path = folder / f"{form.name}.parquet"
+        with pa.parquet.ParquetWriter(path, schema) as writer:
+            for start in range(0, len(form.items), 500):
+                rows = [
+                    {**_row(benchmark, item, form), "image": _bytes(benchmark, item)}
+                    for item in form.items[start : start + 500]
+                ]
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        yield path
+        settings = folder / f"{name}_{form.name}.yaml"
+        settings.write_text(
+            _LMMS_YAML.format(
+                title=benchmark.card.title, name=name, form=form.name, parquet=path.resolve(), version=_version(benchmark),
+                max_tokens=generation.max_tokens, temperature=generation.temperature, top_p=generation.top_p,
+                sample=str(generation.temperature > 0).lower(),
+            ),
+            encoding="utf-8",
+        )  # fmt: skip
+        yield settings
+    path = folder / "utils.py"
+    path.write_text(_LMMS_UTILS, encoding="utf-8")
+    yield path
+
+
+def _version(benchmark: Benchmark) -> str:
+    number = re.match(r"\d+(?:\.\d+)?", benchmark.card.version)
+    return number[0] if number else "0"
+
+
+def _row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
+    target = item.target if isinstance(item.target, str) else json.dumps(item.target, ensure_ascii=False)
+    return {
+        "id": item.id, "form": form.name, "prompt": benchmark.asked(item), "target": "" if item.target is None else target,
+        "type": item.type or "", "part": item.part,
+    }  # fmt: skip
+
+
+def _picture(benchmark: Benchmark, name: str) -> Path:
+    if not benchmark.pictures.has(name):
+        what = f"the picture {name!r} is missing, and the tool would ask without it"
+        raise DataError(what, place=str(benchmark.images), remedy="Name the pictures with --images.")
+    return Path(benchmark.pictures.path(name))
+
+
+def _pictures(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Mapping[str, str]:
+    """Copy every picture under a plain name; picture -> that name."""
+    names: dict[str, str] = {}
+    for image in dict.fromkeys(item.image for form in forms for item in form.items if item.image):
+        source = _picture(benchmark, image)
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", image).lstrip("._") or "picture"
+        while plain in names.values():
+            plain = f"{Path(plain).stem}_{Path(plain).suffix}"
+        shutil.copyfile(source, folder / plain)
+        names[image] = plain
+    return names
+
+
+def _bytes(benchmark: Benchmark, item: Item) -> dict[str, Any] | None:
+    if not item.image:
+        return None
+    return {"bytes": _picture(benchmark, item.image).read_bytes(), "path": Path(item.image).name}

@@ -1,0 +1,183 @@
+"""Logs of inspect: `.eval` archives and their `.json` form.
+
+The members of an archive are compressed with Zstandard (zip method 93), which Python reads from 3.14 on; before, pyarrow
+decompresses them. A run that was killed has samples but no header.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError
+from hqm.files.records import read_json
+from hqm.logs.row import Log, LogRow, number
+from hqm.types import Response
+
+_ZSTANDARD = 93
+_HEADER = struct.Struct("<4s5H3I2H")
+
+
+def is_log(document: Any) -> bool:
+    """Whether a JSON document is such a log."""
+    return isinstance(document, Mapping) and "eval" in document and ("samples" in document or "plan" in document)
+
+
+def read_eval(path: Path) -> Log:
+    """The samples of an `.eval` archive, whatever became of its run."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = {info.filename: info for info in archive.infolist()}
+            start = next((name for name in ("header.json", "_journal/start.json") if name in members), None)
+            if start is None:
+                raise DataError("it has neither header.json nor _journal/start.json", place=str(path))
+            header = _document(file, archive, members[start], path)
+            samples = [
+                (name, _document(file, archive, info, path))
+                for name, info in sorted(members.items())
+                if name.startswith("samples/") and name.endswith(".json")
+            ]
+    except (zipfile.BadZipFile, OSError, struct.error) as error:
+        raise DataError(f"it is no archive that inspect wrote: {error}", place=str(path)) from None
+    return _log(path, header, samples, crashed=start != "header.json")
+
+
+def read_document(path: Path, document: Mapping[str, Any] | None = None) -> Log:
+    """The samples of a log in its JSON form."""
+    header: Mapping[str, Any] = read_json(path) if document is None else document
+    samples = header.get("samples") or []
+    return _log(path, header, [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)], crashed=False)
+
+
+def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
+    raw = _zstandard(file, info, path) if info.compress_type == _ZSTANDARD else archive.read(info)
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"its member {info.filename} is no JSON: {error}", place=str(path)) from None
+
+
+def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
+    file.seek(info.header_offset)
+    header = _HEADER.unpack(file.read(_HEADER.size))
+    file.seek(header[-2] + header[-1], io.SEEK_CUR)
+    packed = file.read(info.compress_size)
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        what = "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not installed"
+        remedy = "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
+        raise DataError(what, place=str(path), remedy=remedy) from None
+    try:
+        # a member may have several frames, which the stream reads one after another
+        with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
+            content = bytes(stream.read())
+    except OSError as error:
+        raise DataError(f"its member {info.filename} cannot be decompressed: {error}", place=str(path)) from None
+    if len(content) != info.file_size:
+        what = f"its member {info.filename} has {len(content)} bytes in place of {info.file_size}"
+        raise DataError(what, place=str(path), remedy="Copy the file again.")
+    return content
+
+
+def _log(path: Path, header: Mapping[str, Any], samples: list[tuple[str, Any]], *, crashed: bool) -> Log:
+    run = header.get("eval") or {}
+    config = (header.get("plan") or {}).get("config") or {}
+    settings = {**config, **(run.get("model_generate_config") or {})}
+    status = str(header.get("status") or "started")
+    notes = []
+    if crashed:
+        notes.append(f"the run was killed before it ended; {len(samples)} samples had been written")
+    elif status != "success":
+        error = (header.get("error") or {}).get("message", "")
+        notes.append(f"the run ended with the status {status}{f': {error}' if error else ''}")
+    form = str((run.get("task_args") or {}).get("form") or "")
+    model = str(run.get("model") or path.stem)
+    rows = [row for name, sample in samples for row in _rows(f"{path}: {name}", sample, model, form)]
+    tool = f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip()
+    return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
+
+
+def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[LogRow]:
+    if not isinstance(sample, Mapping) or "id" not in sample:
+        raise DataError("it is no sample: it has no id", place=place)
+    metadata = sample.get("metadata") or {}
+    question, image = _asked(sample)
+    score, read = _score(sample.get("scores") or {})
+    yield LogRow(
+        place=place,
+        respondent=model,
+        answer=_answer(sample),
+        ids=tuple(str(value) for value in (metadata.get("item"), sample["id"]) if value is not None),
+        image=str(metadata.get("image") or image),
+        question=question,
+        form=str(metadata.get("form") or form),
+        run=max(int(sample.get("epoch") or 1) - 1, 0),
+        score=score,
+        read=read,
+    )
+
+
+def _answer(sample: Mapping[str, Any]) -> Response:
+    output = sample.get("output") or {}
+    choices = output.get("choices") or []
+    first = choices[0] if choices else {}
+    text = _text((first.get("message") or {}).get("content", output.get("completion") or ""), sample)
+    error = sample.get("error") or {}
+    reason = (
+        str(error.get("message") if isinstance(error, Mapping) else error) if error else str(output.get("error") or "")
+    )
+    usage = output.get("usage") or {}
+    detail = {
+        name: usage[theirs]
+        for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
+        if isinstance(usage.get(theirs), int)
+    }
+    if reason or not choices:
+        return Response(text, "error", reason or "the tool recorded no answer", detail)
+    stop = first.get("stop_reason")
+    if stop in ("max_tokens", "model_length"):
+        return Response(text, "truncated", str(stop), detail)
+    return (
+        Response(text, "refused", str(stop), detail) if stop == "content_filter" else Response(text, "ok", "", detail)
+    )
+
+
+def _asked(sample: Mapping[str, Any]) -> tuple[str, str]:
+    """The text that was asked, and the name of its picture where the log has one."""
+    asked = sample.get("input")
+    if not isinstance(asked, list):
+        return str(asked or ""), ""
+    texts, pictures = [], []
+    for message in asked:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if not isinstance(message, Mapping) or message.get("role") not in (None, "user"):
+            continue
+        texts.append(_text(content, sample))
+        pictures += [
+            part["image"] for part in content if isinstance(part, Mapping) and part.get("type") == "image"
+        ] if isinstance(content, list) else []  # fmt: skip
+    named = [name for name in pictures if isinstance(name, str) and not name.startswith(("attachment://", "data:"))]
+    return "\n".join(filter(None, texts)), named[0] if named else ""
+
+
+def _text(content: Any, sample: Mapping[str, Any]) -> str:
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+        return "\n".join(_text(part.get("text", ""), sample) for part in parts)
+    text = "" if content is None else str(content)
+    if text.startswith("attachment://"):
+        return str((sample.get("attachments") or {}).get(text.removeprefix("attachment://"), ""))
+    return text
+
+
+def _score(scores: Mapping[str, Any]) -> tuple[float | None, str]:
+    for scored in scores.values():
+        if isinstance(scored, Mapping) and (known := number(scored.get("value"))) is not None:
+            return known, str(scored.get("answer") or "")
+    return None, ""

@@ -1,0 +1,182 @@
+"""Logs of lmms-eval and of lm-eval: `..._samples_<task>.jsonl` with `..._results.json` beside it, and the one JSON of lmms-eval 0.3.
+
+Since 0.4 a row no longer has the question's record (`doc`): what names the question are the dictionaries that some tasks write
+as their metrics, the prompt (`input`), and the row number (`doc_id`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import HQMError
+from hqm.files.records import read_json
+from hqm.logs.row import Log, LogRow, number, texts
+from hqm.types import Response
+
+_SAMPLES = re.compile(r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
+_OWN = frozenset(
+    "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash token_counts input input_media".split()
+)
+_PLACES = ("category", "subcategory", "set_id", "figure_id", "question_id")
+_IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
+_QUESTIONS = ("question", "text", "query", "prompt")
+
+
+def is_log(records: list[dict[str, Any]]) -> bool:
+    """Whether these are the rows of such a log."""
+    first = records[0] if records else {}
+    return "doc_id" in first and ("filtered_resps" in first or "resps" in first)
+
+
+def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
+    """The rows of one samples file; the model's name comes from the results file of the same run."""
+    results, notes = _results(path)
+    named = _SAMPLES.fullmatch(path.name)
+    task = named["task"] if named else path.stem
+    respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
+    rows = [row for i, record in enumerate(records, 1) for row in _rows(record, f"{path}: record {i}", respondent)]
+    settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
+    version = str(results.get("lmms_eval_version") or "").partition("@")[0]
+    tool = f"lmms-eval {version}" if version not in ("", "unknown") else "lmms-eval"
+    return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
+
+
+def is_old_log(document: Any) -> bool:
+    """Whether a JSON document is a log of lmms-eval 0.3."""
+    return isinstance(document, Mapping) and isinstance(document.get("logs"), list) and "args" in document
+
+
+def read_old(path: Path, document: Mapping[str, Any]) -> Log:
+    """The one JSON that lmms-eval 0.3 wrote for a task."""
+    arguments = document.get("args")
+    said = str(arguments.get("model_args") or "") if isinstance(arguments, Mapping) else ""
+    respondent = _pretrained(said) or path.parent.name or path.stem
+    rows = [
+        row
+        for i, record in enumerate(document["logs"], 1)
+        if isinstance(record, Mapping)
+        for row in _rows(record, f"{path}: record {i}", respondent)
+    ]
+    return Log(path=str(path), tool="lmms-eval 0.3", rows=tuple(rows))
+
+
+def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
+    """The results file of the same run: of the same date, else the only one in the folder."""
+    date = path.name.partition("_samples_")[0]
+    beside = sorted(path.parent.glob("*results*.json"))
+    same = [file for file in beside if date and file.name.startswith(date)] or (beside if len(beside) == 1 else [])
+    if not same:
+        return {}, ["no results file of this run lies beside it, so the respondent is named after the folder"]
+    try:
+        results = read_json(same[0])
+    except HQMError as error:
+        return {}, [f"its results file cannot be read ({error.what}), so the respondent is named after the folder"]
+    return (results if isinstance(results, Mapping) else {}), []
+
+
+def _model(results: Mapping[str, Any]) -> str:
+    config = results.get("config")
+    arguments = config.get("model_args") if isinstance(config, Mapping) else None
+    return str(results.get("model_name") or "") or _pretrained(str(arguments or ""))
+
+
+def _pretrained(arguments: str) -> str:
+    named = re.search(r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments)
+    return named[1].strip() if named else ""
+
+
+def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[LogRow]:
+    doc = record.get("doc")
+    said = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
+    answers = texts(record["resps"] if "resps" in record else record.get("filtered_resps"))
+    score, read = _score(record)
+    position = record.get("doc_id")
+    tokens = record.get("token_counts") or []
+    for run, text in enumerate(answers):
+        counted = (
+            tokens[run] if isinstance(tokens, list) and run < len(tokens) and isinstance(tokens[run], Mapping) else {}
+        )
+        detail = {
+            name: counted[theirs]
+            for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
+            if isinstance(counted.get(theirs), int)
+        }
+        # this tool's adapters write an empty text where the model failed
+        answer = (
+            Response(text, "ok", "", detail) if text else Response("", "error", "the tool recorded no answer", detail)
+        )
+        yield LogRow(
+            place=place,
+            respondent=respondent,
+            answer=answer,
+            ids=_ids(said),
+            image=_first(said, _IMAGES),
+            question=_prompt(record) or _first(said, _QUESTIONS),
+            parts=_parts(said),
+            position=position if isinstance(position, int) else None,
+            form=str(said.get("form") or ""),
+            run=run,
+            score=score,
+            read=read,
+        )  # fmt: skip
+
+
+def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the metrics of a row say of the question; tasks put the question's record into them."""
+    said: dict[str, Any] = {}
+    for name, value in record.items():
+        if name in _OWN:
+            continue
+        if isinstance(value, str) and value.startswith("{"):
+            try:
+                value = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+        if isinstance(value, Mapping):
+            said = {**value, **said}
+    return said
+
+
+def _score(record: Mapping[str, Any]) -> tuple[float | None, str]:
+    for name, value in record.items():
+        if name in _OWN:
+            continue
+        if isinstance(value, Mapping) and "score" in value:
+            return number(value["score"]), str(value.get("prediction", ""))
+        if not isinstance(value, Mapping) and (known := number(value)) is not None:
+            return known, ""
+    return None, ""
+
+
+def _ids(said: Mapping[str, Any]) -> tuple[str, ...]:
+    composed = "_".join(str(said[name]) for name in _PLACES) if all(name in said for name in _PLACES) else ""
+    alone = [
+        str(said[name]) for name in ("question_id", "id", "index", "image_id") if isinstance(said.get(name), (str, int))
+    ]
+    return tuple(filter(None, [composed, *([] if composed else alone)]))
+
+
+def _parts(said: Mapping[str, Any]) -> tuple[str, ...]:
+    parts = str(said.get("category") or "").split(",")
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _prompt(record: Mapping[str, Any]) -> str:
+    if isinstance(record.get("input"), str):
+        return str(record["input"])
+    arguments = record.get("arguments")
+    if isinstance(arguments, Mapping):  # lm-eval: {"gen_args_0": {"arg_0": prompt, ...}}
+        first = next(iter(arguments.values()), None)
+        return str(first.get("arg_0", "")) if isinstance(first, Mapping) else ""
+    while isinstance(arguments, list) and arguments:
+        arguments = arguments[0]
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
+    return next((str(value) for value in values if str(value).strip()), "")

@@ -1,0 +1,117 @@
+"""A corrected key beside the release's: what it changes, what it leaves out, and what becomes of scores and ranks."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from hqm.benchmark.keys import read_key
+from hqm.benchmark.registry import load
+from hqm.errors import DataError, UsageError
+from tests.conftest import Run
+
+
+def test_repope_changes_as_many_labels_as_its_authors_count(data: Path) -> None:
+    """Neuhaus and Hein 2025 (RePOPE): 9.3 % of the yes labels and 1.7 % of the no labels are wrong."""
+    pope = load("pope")
+    key = read_key(data / "pope" / "repope", pope)
+    assert len(key.targets) == 8185  # lines of the three files
+    assert len(key.left_out) == 9000 - 8185
+    turns = Counter((pope.original.by_id[name].target, key.targets[name]) for name in key.changed)
+    assert round(100 * turns["yes", "no"] / 4500, 1) == 9.3
+    assert round(100 * turns["no", "yes"] / 4500, 1) == 1.7
+    corrected = key.applied(pope.original)
+    assert len(corrected) == 8185
+    assert corrected.digest != pope.original.digest
+
+
+def test_one_file_of_repope_corrects_one_part(data: Path) -> None:
+    pope = load("pope")
+    key = read_key(data / "pope" / "repope" / "coco_repope_popular.json", pope)
+    assert {pope.original.by_id[name].part for name in (*key.targets, *key.left_out)} == {"coco_popular"}
+    assert len(key.targets) == 2727
+
+
+def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:
+    answers = data / "logs" / "llava" / "llava-v1.5-7b_pope.jsonl"
+    command = ("score", "pope", "--answers", answers, "--part", "coco_adversarial", "--key", data / "pope" / "repope")
+    status, out, _ = run(*command, "--json")
+    scored = json.loads(out)
+    assert status == 0
+    assert (scored["by_key"]["n"], scored["by_key"]["left_out"]) == (2684, 316)
+    rows = {row["question_id"]: row for row in map(json.loads, answers.read_text().splitlines())}
+    asked = map(json.loads, (data / "logs" / "llava" / "llava_pope_test.jsonl").read_text().splitlines())
+    said = {(row["image"], row["text"].split("\n")[0].replace("imange", "image")): rows[row["question_id"]]["text"] for row in asked if row["question_id"] in rows and row["category"] == "adversarial"}  # fmt: skip
+    key = map(json.loads, (data / "pope" / "repope" / "coco_repope_adversarial.json").read_text().splitlines())
+    right = [
+        said[row["image"], row["text"].replace("imange", "image")].strip(".").lower() == row["label"] for row in key
+    ]
+    assert scored["by_key"]["metrics"]["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert "316 items are left out as ambiguous, 2684 are left" in run(*command)[1]
+
+
+def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(dogs: Path, tmp_path: Path, run: Run) -> None:
+    benchmark = load(str(dogs))
+    targets = {item.id: item.target for item in benchmark.original.items}
+    answers = tmp_path / "answers.csv"
+    lines = [f"good,{k},{v}" for k, v in targets.items()] + [
+        f"contrary,{k},{'no' if v == 'yes' else 'yes'}" for k, v in targets.items()
+    ]
+    answers.write_text("\n".join(["respondent,item,answer", *lines]))
+    key = tmp_path / "key.csv"
+    flipped = [f"{k},{'no' if v == 'yes' else 'yes'}" for k, v in targets.items()]
+    key.write_text("\n".join(["item,target", *flipped[:-1], f"{list(targets)[-1]},ambiguous"]))
+    command = (
+        "audit",
+        dogs,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "--key",
+        key,
+        "--out",
+        tmp_path / "out",
+        "-q",
+    )
+    status, out, err = run(*command)
+    assert status == 0, err
+    assert "11 targets are others, 1 items are left out as ambiguous; 2 of 2 respondents change their rank" in " ".join(
+        out.split()
+    )
+    audits = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]
+    assert [(audit["benchmark"], audit["items"]) for audit in audits] == [
+        (benchmark.name, 12),
+        (f"{benchmark.name} by key", 11),
+    ]
+    scores = {row["name"]: row["scores"]["accuracy"] for row in audits[1]["respondents"]}
+    assert scores == {"recorded/good": 0.0, "recorded/contrary": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("item,target\nnobody,yes", "no item 'nobody'"),
+        ("item,target\nq1,perhaps", "It must be yes or no"),
+        ("item,target\nq1,yes\nq1,no", "stands twice"),
+        ("item,other\nq1,yes", "none of the fields"),
+        ("question_id,image,text,label\n9,a.png,Is it?,yes", "1 of 1 rows fit no item"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_refused_with_its_place(rows: str, says: str, dogs: Path, tmp_path: Path) -> None:
+    (tmp_path / "key.csv").write_text(rows)
+    with pytest.raises(DataError, match=says) as error:
+        read_key(tmp_path / "key.csv", load(str(dogs)))
+    assert "record" in str(error.value)
+
+
+def test_a_benchmark_that_a_model_judges_has_no_key(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not held against a key"):
+        read_key(tmp_path, load("mmhal"))
+
+
+def test_the_check_of_pope_names_the_doubts_of_repope(data: Path, run: Run) -> None:
+    _, out, _ = run("check", "pope")
+    assert "494 of 8,185 labels that RePOPE read again are others" in out
+    assert "815 questions are ambiguous to RePOPE's readers" in out
