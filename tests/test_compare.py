@@ -246,9 +246,9 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
         next(d for d in comparison.differences if d.indicator == "test_retest.rho_g" and d.length == at)
         for at in (None, 40)
     )
-    assert own.adjusted < 0.05, "a test of 400 items repeats better than one of 40"
-    assert common.adjusted > 0.05, "item for item they are equally good"
-    assert common.test.first == pytest.approx(truth(40), abs=0.15)
+    assert own.adjusted_these < 0.05, "a test of 400 items repeats better than one of 40"
+    assert common.adjusted_these > 0.05, "item for item they are equally good"
+    assert common.others.first == pytest.approx(truth(40), abs=0.15)
     (agreement,) = comparison.agreements
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
@@ -324,7 +324,7 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
     third = replace(two[1][1], benchmark="third", title="Third")
     three = compare_audits([*two[1], third])
     assert pair.indicators["test_retest.rho_g"]["Long"] == three.indicators["test_retest.rho_g"]["Long"]
-    assert pair.differences[0].test == three.differences[0].test
+    assert (pair.differences[0].these, pair.differences[0].others) == (three.differences[0].these, three.differences[0].others)
     assert pair.to_json() == compare_audits(two[1]).to_json()
     json.loads(pair.to_json())
 
@@ -378,7 +378,7 @@ def test_the_command(
         assert run(monkeypatch, "compare", *paths, "--to", tmp_path / f"c{suffix}") == 0
         assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")
     out = capsys.readouterr().out
-    assert "differences are more than chance" in out
+    assert "more than chance (Holm, 5%)" in out
     store = tmp_path / "store.sqlite"
     before = store.read_bytes()
     assert run(monkeypatch, "compare", tmp_path / "long", "--store", store, "--metric", "accuracy", "--metric", "f1",

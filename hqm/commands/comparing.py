@@ -152,7 +152,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
+    """The indicators side by side, which tests were made, and which differences are more than chance."""
     from hqm.commands.terminal import print_all, terminal_table
 
     reports = importlib.import_module("hqm.reports.compare")
@@ -164,13 +164,9 @@ def _show(comparison: Comparison) -> None:
         for row in made.rows:
             table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
         print_all(table)
-    beyond = [difference for difference in comparison.differences if difference.adjusted < 0.05]
-    print(f"{len(beyond)} of {len(comparison.differences)} differences are more than chance (Holm, 5%)")
-    for difference in beyond:
-        at = "" if difference.length is None else f" at {difference.length:,} items"
-        numbers = " and ".join(reports.number(value) for value in (difference.test.first, difference.test.second))
-        print(
-            f"  {reports.indicator_name(difference.indicator)}{at}: {difference.first} and {difference.second}, {numbers}"
-        )
+    for sentence in reports.tests_said(comparison):
+        print(sentence)
+    for sentence in reports.beyond_chance(comparison):
+        print(f"  {sentence}")
     for note in comparison.notes:
         print(note)
