@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, labelled, write_text
 from hqm.errors import UsageError
@@ -42,15 +42,7 @@ def compare(
         Path | None,
         typer.Option("--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."),
     ] = None,
-    to: Annotated[
-        Path,
-        typer.Option(
-            "--to",
-            rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="compare.html, or tables as .tex, .csv or .md, or everything as .json.",
-        ),
-    ] = Path("compare.html"),
+    to: To = Path("compare.html"),
     scorings: Annotated[
         list[str] | None,
         typer.Option(

@@ -82,7 +82,7 @@ def compare_audits(
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
-    differences, goes_with = _adjusted(
+    differences, goes_with = adjusted_together(
         tested(measures, names, family_names, effective, common, seed), closer(measures, names, effective)
     )
     return Comparison(
@@ -106,10 +106,10 @@ def compare_audits(
     )
 
 
-def _adjusted(
+def adjusted_together(
     differences: Sequence[Difference], goes_with: Sequence[Closer]
 ) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
-    """One adjustment over all tests; each difference is asked of these respondents first, of others if these differ."""
+    """One adjustment over all tests of measures; each difference is asked of these respondents first, of others if these differ."""
     adjusted = iter(holm_in_order([*((d.these.p, d.others.p) for d in differences), *((c.test.p,) for c in goes_with)]))
     kept = []
     for difference in differences:

@@ -45,6 +45,8 @@ COMPARED: Mapping[str, tuple[str, Statistic]] = {
 """Indicators that are compared: the family whose other administration they need, and the statistic."""
 BY_LENGTH = ("test_retest", "parallel_forms")
 """Families whose reliability grows with the number of items by Spearman and Brown's formula."""
+ALIKE = 1.1
+"""Up to this ratio of their lengths, tests at a common length would repeat those at the measures' own."""
 SEEDS = (2, 3, 5)
 TARGETS = (0.9, 0.95)
 
@@ -132,13 +134,14 @@ def tested(
 ) -> list[Difference]:
     """Every pair of measures under every indicator, at their own lengths and at a common one; not yet adjusted.
 
-    Test-retest is tested once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the
+    The common length is tested where lengths differ by more than a tenth. Test-retest is tested once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the
     two estimate the same reliability again.
     """
     differences: list[Difference | None] = []
     for indicator, (family, _) in COMPARED.items():
         lengths: list[int | None] = [None]
-        if family in BY_LENGTH and len({m.items for m in measures}) > 1:
+        items = [m.items for m in measures]
+        if family in BY_LENGTH and max(items) > ALIKE * min(items):
             lengths.append(length)
         for common in lengths:
             for left, right in combinations(measures, 2):

@@ -44,7 +44,8 @@ class LeftOutScores:
         if self.noise is None:
             raise ValueError("rho_g needs the noise of the scores")
         count = len(self.clusters)
-        changes = (count * (self.scores[:, :, None] - self.without)).var(axis=0, ddof=1)
+        # the jackknife's pseudo-values: of a mean, what each cluster itself scored
+        changes = (count * self.scores[:, :, None] - (count - 1) * self.without).var(axis=0, ddof=1)
         total = changes.sum(axis=1, keepdims=True)
         share = np.divide(changes, total, out=np.full_like(changes, 1 / count), where=total > 1e-20)
         return np.asarray(self.noise[:, None] * (1 - share) * (count / (count - 1)) ** 2)
