@@ -172,7 +172,7 @@ def test_pictures_of_both_measures_are_left_out_of_both() -> None:
     names = [str(i) for i in range(40)]
 
     def z(x: Array) -> float:
-        changes = x.var(axis=0, ddof=1).sum(axis=1) / x.shape[2] ** 2
+        changes = x.var(axis=0, ddof=1).sum(axis=1) / x.shape[2] / 40  # 40 pictures also where one is left out
         return math.atanh(1 - changes.mean() / x.mean(axis=2).var(axis=1, ddof=1).mean())
 
     def spread(left: Array) -> float:
@@ -232,10 +232,13 @@ def test_scores_without_each_picture_go_through_a_file() -> None:
     rng = np.random.default_rng(17)
     scores = {f"m{i}": rng.random(2) for i in range(3)}
     without = {name: rng.choice([0.25, math.nan, 1 / 3], (2, 40)) for name in scores}
-    record = LeftOutRecord("test_retest", "f1", ("run=0", "run=1"), tuple(map(str, range(40))), scores, without)
+    record = LeftOutRecord(
+        "test_retest", "f1", ("run=0", "run=1"), tuple(map(str, range(40))), np.arange(1.0, 41), scores, without
+    )
     data = json.loads(json.dumps(written([record])))
     (again,) = read(data, "f1").values()
     assert (again.family, again.cells, again.clusters) == (record.family, record.cells, record.clusters)
+    assert np.array_equal(again.sizes, record.sizes)
     for name in scores:
         assert np.array_equal(again.scores[name], scores[name])
         assert np.array_equal(again.without[name], without[name], equal_nan=True)

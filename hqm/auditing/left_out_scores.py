@@ -31,6 +31,8 @@ class LeftOutRecord:
         Such as `parallel_forms`, the metric, and the administrations, the reference first.
     clusters
         The pictures (or what else items share), by name.
+    sizes
+        (clusters,): how many items each has.
     scores
         Respondent -> (administrations,): scores over the items that all administrations have, oriented like the first.
     without
@@ -41,6 +43,7 @@ class LeftOutRecord:
     metric: str
     cells: tuple[str, ...]
     clusters: tuple[str, ...]
+    sizes: Array
     scores: Mapping[str, Array]
     without: Mapping[str, Array]
 
@@ -56,6 +59,7 @@ def left_out_record(case: Case) -> LeftOutRecord | None:
         case.metric.name,
         tuple(str(matrix.cell) for matrix in case.matrices),
         clusters,
+        np.bincount(case.clusters, minlength=len(clusters)).astype(np.float64),
         {case.respondents[i]: case.scores[:, i] for i in rows},
         {case.respondents[i]: case.without[:, i] for i in rows},
     )
@@ -73,11 +77,12 @@ def _names(case: Case) -> tuple[str, ...]:
 
 def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
     """Records as `audit.json` has them: names of clusters once, and of every row its different values and their places."""
-    clusters: dict[str, list[str]] = {}
+    clusters: dict[str, dict[str, list[Any]]] = {}
     rows = []
     for record in records:
-        key = digest(list(record.clusters))
-        clusters[key] = list(record.clusters)
+        named: dict[str, list[Any]] = {"names": list(record.clusters), "sizes": record.sizes.astype(int).tolist()}
+        key = digest(named)
+        clusters[key] = named
         respondents = {
             name: [_row(*each) for each in zip(record.scores[name], record.without[name], strict=True)]
             for name in record.scores
@@ -117,15 +122,18 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
     return records
 
 
-def _record(row: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> LeftOutRecord:
-    clusters, cells = tuple(names[row["clusters"]]), tuple(row["cells"])
+def _record(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Sequence[Any]]]) -> LeftOutRecord:
+    clusters, cells = tuple(named[row["clusters"]]["names"]), tuple(row["cells"])
+    sizes = np.array(named[row["clusters"]]["sizes"], dtype=np.float64)
+    if sizes.shape != (len(clusters),):
+        raise ValueError("sizes")
     scores, without = {}, {}
     for name, own in row["respondents"].items():
         scores[name] = np.array([_number(each["score"]) for each in own])
         without[name] = np.stack([_values(each) for each in own])
         if without[name].shape != (len(cells), len(clusters)):
             raise ValueError(name)
-    return LeftOutRecord(row["family"], row["metric"], cells, clusters, scores, without)
+    return LeftOutRecord(row["family"], row["metric"], cells, clusters, sizes, scores, without)
 
 
 def _values(row: Mapping[str, Any]) -> Array:

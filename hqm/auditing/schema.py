@@ -121,8 +121,13 @@ class _LeftOutRow(_Open):
     respondents: dict[str, tuple[_WithoutEach, ...]]
 
 
+class _Clusters(_Open):
+    names: tuple[str, ...]
+    sizes: tuple[Count, ...]
+
+
 class _LeftOut(_Open):
-    clusters: dict[str, tuple[str, ...]] = {}
+    clusters: dict[str, _Clusters] = {}
     records: tuple[_LeftOutRow, ...] = ()
 
 

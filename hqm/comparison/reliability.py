@@ -70,7 +70,7 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
         scores = measure.sign * np.stack([record.scores.get(name, absent) for name in names], axis=1)
         without = measure.sign * np.stack([record.without.get(name, nothing) for name in names], axis=1)
         used = 2 if statistic == "pearson" else rows
-        return LeftOutScores(scores[:used], without[:used], record.clusters, noise)
+        return LeftOutScores(scores[:used], without[:used], record.clusters, noise, record.sizes)
     second = measure.pairs.get(family)
     if second is None:
         return None

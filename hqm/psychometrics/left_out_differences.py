@@ -25,12 +25,14 @@ class LeftOutScores:
     - `without`: (administrations, respondents, clusters): the scores without each cluster.
     - `clusters`: (clusters,): their names. Clusters of one name in two measures are one picture.
     - `noise`: (respondents,): for `rho_g`, the variance of one run's score over seeds.
+    - `sizes`: (clusters,): how many items each cluster has; equally many unless given.
     """
 
     scores: Array
     without: Array
     clusters: Sequence[str]
     noise: Array | None = None
+    sizes: Array | None = None
 
     @property
     def influence(self) -> Array:
@@ -40,15 +42,21 @@ class LeftOutScores:
 
     @property
     def noise_without(self) -> Array:
-        """(respondents, clusters): the noise of the score without each cluster."""
+        """(respondents, clusters): the noise of the score without each cluster, at the same number of items.
+
+        A larger picture holds more of the noise because it holds more of the items; only what goes beyond that says how
+        the noise of other pictures would differ.
+        """
         if self.noise is None:
             raise ValueError("rho_g needs the noise of the scores")
-        count = len(self.clusters)
-        # the jackknife's pseudo-values: of a mean, what each cluster itself scored
-        changes = (count * self.scores[:, :, None] - (count - 1) * self.without).var(axis=0, ddof=1)
+        size = np.ones(len(self.clusters)) if self.sizes is None else self.sizes
+        left = size.sum() - size
+        # of a mean this is what each cluster itself scored
+        totals = size.sum() * self.scores[:, :, None] - left * self.without
+        changes = totals.var(axis=0, ddof=1)
         total = changes.sum(axis=1, keepdims=True)
-        share = np.divide(changes, total, out=np.full_like(changes, 1 / count), where=total > 1e-20)
-        return np.asarray(self.noise[:, None] * (1 - share) * (count / (count - 1)) ** 2)
+        share = np.divide(changes, total, out=np.tile(size / size.sum(), (len(changes), 1)), where=total > 1e-20)
+        return np.asarray(self.noise[:, None] * (1 - share) * size.sum() / left)
 
 
 def reliability_of_sets(scores: npt.ArrayLike, statistic: Statistic, noise: npt.ArrayLike | None = None) -> Array:
@@ -195,7 +203,7 @@ def _complete(measure: LeftOutScores) -> npt.NDArray[np.bool_]:
 
 def _only(measure: LeftOutScores, kept: npt.NDArray[np.bool_]) -> LeftOutScores:
     noise = None if measure.noise is None else measure.noise[kept]
-    return LeftOutScores(measure.scores[:, kept], measure.without[:, kept], measure.clusters, noise)
+    return LeftOutScores(measure.scores[:, kept], measure.without[:, kept], measure.clusters, noise, measure.sizes)
 
 
 def _at(measure: LeftOutScores, statistic: Statistic, factor: float) -> float:

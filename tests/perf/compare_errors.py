@@ -1,9 +1,10 @@
 """How often `hqm compare` calls equal measures different, and how much an audit's smallest differences are worth.
 
-    python tests/perf/compare_errors.py [replicates]
+    python tests/perf/compare_errors.py [replicates] [reruns] [forms] [families] [power] [pairs]
 
-Prints three Markdown tables with their Monte Carlo error: false alarms of `hqm compare` (any test of a comparison, after the
-one adjustment), the power of the smallest differences that an audit states, and what else an audit says of pairs.
+Prints Markdown tables with their Monte Carlo error, all of them or those named: false alarms of `hqm compare` (any test of a
+comparison, after the one adjustment) with reruns, with forms and three measures, and with families; the power of the smallest
+differences that an audit states; and what else an audit says of pairs.
 
 The answers come from none of the models that the tests use: abilities have the tails of Student's t, respondents guess,
 pictures have 1 to 5 questions that are easy or hard together, respondents see pictures differently, and one respondent
@@ -189,13 +190,11 @@ def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str,
     return {"family": family / replicates, "these": these, "others": size["others"]}
 
 
-WORLDS = (
-    *(World(n) for n in (5, 6, 10, 20, 40)),
-    *(World(n, measures=3, forms=True) for n in (5, 6, 10, 20, 40)),
-    *(World(n, traits=0.7) for n in (10, 20, 40)),
-    *(World(n, relatives=4) for n in (20, 40)),
-    *(World(n, relatives=4, traits=0.7) for n in (40,)),
-)
+WORLDS = {
+    "reruns": (*(World(n) for n in (5, 6, 10, 20, 40)), *(World(n, traits=0.7) for n in (10, 20, 40))),
+    "forms": tuple(World(n, measures=3, forms=True) for n in (5, 6, 10, 20, 40)),
+    "families": (World(20, relatives=4), World(40, relatives=4), World(40, relatives=4, traits=0.7)),
+}
 
 
 # --- what an audit says of pairs of respondents ---
@@ -272,8 +271,7 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
 
 def main() -> None:
     """Print the tables."""
-    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    began = time.time()
+    count, chosen, began = int(sys.argv[1]) if len(sys.argv) > 1 else 500, sys.argv[2:], time.time()
     tests_of(*audits_of(World(10), np.random.default_rng(0)), 0)
     gc.freeze()  # statsmodels collects garbage after every correction, which takes longer than all else here
 
@@ -281,36 +279,45 @@ def main() -> None:
         return "–" if math.isnan(share) else f"{share:.3f}"
 
     def error(share: float) -> str:
-        return f"{math.sqrt(share * (1 - share) / replicates):.3f}"
+        return f"{math.sqrt(share * (1 - share) / count):.3f}"
 
-    def false_alarms() -> Iterator[Sequence[str]]:
-        for k, world in enumerate(WORLDS):
-            rates = alarms(world, replicates, np.random.default_rng(k))
-            related = (
-                f"{world.respondents // world.relatives} families of {world.relatives}"
-                if world.relatives > 1
-                else "independent"
-            )
+    def false_alarms(worlds: Sequence[World]) -> Iterator[Sequence[str]]:
+        for k, world in enumerate(worlds):
+            rates = alarms(world, count, np.random.default_rng(k))
+            groups = f"{world.respondents // world.relatives} families" if world.relatives > 1 else "independent"
             equal = "these and others" if world.traits == 1 else "others"
-            compared = f"{world.measures}, {'reruns and forms' if world.forms else 'reruns'}"
-            yield (str(world.respondents), related, compared, equal, said(rates["family"]), error(rates["family"]),
+            yield (str(world.respondents), groups, str(world.measures), equal, said(rates["family"]), error(rates["family"]),
                    said(rates["these"]), said(rates["others"]))  # fmt: skip
 
     def powers() -> Iterator[Sequence[str]]:
         for k, (n, spread) in enumerate((n, spread) for n in (6, 10, 20) for spread in (0.0, 0.5)):
-            planned, holm = power(n, spread, replicates, np.random.default_rng(100 + k))
+            planned, holm = power(n, spread, count, np.random.default_rng(100 + k))
             yield str(n), "graded" if spread else "equal", said(planned), said(holm), error(0.8)
 
-    print(f"{replicates} replicates a row.")
-    table(("respondents", "families", "measures", "equal for", "any false alarm", "Monte Carlo error", "one test, these",
-           "one test, others"), false_alarms())  # fmt: skip
-    table(("respondents", "abilities", "planned comparison", "any pair, Holm", "Monte Carlo error"), powers())
-    stated = pair_statements(replicates, np.random.default_rng(200))
-    table(("statement", "measured", "Monte Carlo error"), iter((
-        ("any of 45 pairs of equal respondents called apart", said(stated["alarms"]), error(stated["alarms"])),
-        ("all ten true ranks inside the ranks stated", said(stated["ranks"]), error(stated["ranks"])),
-        ("the lead's interval holds the true lead", said(stated["lead"]), error(stated["lead"])),
-    )))  # fmt: skip
+    def pairs() -> Iterator[Sequence[str]]:
+        stated = pair_statements(count, np.random.default_rng(200))
+        yield "any of 45 pairs of equal respondents called apart", said(stated["alarms"]), error(stated["alarms"])
+        yield "all ten true ranks inside the ranks stated", said(stated["ranks"]), error(stated["ranks"])
+        yield "the lead's interval holds the true lead", said(stated["lead"]), error(stated["lead"])
+
+    print(f"{count} replicates a row.")
+    for name, worlds in WORLDS.items():
+        if not chosen or name in chosen:
+            head = (
+                "respondents",
+                "related",
+                "measures",
+                "equal for",
+                "any false alarm",
+                "error",
+                "a test, these",
+                "a test, others",
+            )
+            table((f"{name}: {head[0]}", *head[1:]), false_alarms(worlds))
+    if not chosen or "power" in chosen:
+        table(("power: respondents", "abilities", "planned comparison", "any pair, Holm", "error"), powers())
+    if not chosen or "pairs" in chosen:
+        table(("pairs: statement", "measured", "error"), pairs())
     print(f"\n{time.time() - began:.0f} s on one core.")
 
 
