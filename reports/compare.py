@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,9 @@ from hqm.reports.names import FAMILIES, statistic_name
 from hqm.reports.plots import indicators_drawn
 from hqm.reports.tables import number, short
 
-from hqm import Comparison, Measure
-from hqm.psychometrics import Coefficient, independent_differences
+from hqm import Comparison
+from hqm.psychometrics import Coefficient
 
-_Z = 1.959963984540054
 _SHOWN_PAIRS = 12
 
 
@@ -65,7 +63,7 @@ def _indicators(comparison: Comparison) -> PaperTable:
         f"Indicators side by side, over the same {_respondents(comparison)}. "
         + ". ".join(comparison.protocol)
         + ". Intervals: 95%, resampled "
-        "respondents. Bold and underlined: best and second best, where tests separate them from all the rest (Holm)."
+        "respondents. Bold and underlined: best and second best, where the tests for other respondents separate them from all the rest (Holm)."
     )
     columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in comparison.measures))
     notes = (
@@ -76,15 +74,12 @@ def _indicators(comparison: Comparison) -> PaperTable:
 
 def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
     labels = [m.label for m in comparison.measures]
-    p = {
-        frozenset((d.first, d.second)): d.adjusted
-        for d in comparison.differences
-        if (d.indicator, d.length) == (indicator, None)
-    }
     known = sorted((i for i, e in enumerate(numbers) if e.value is not None), key=lambda i: -(numbers[i].value or 0.0))
 
     def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(p.get(frozenset((labels[i], labels[k])), math.nan) < 0.05 for k in others)
+        return bool(others) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
+        )
 
     marked = list(numbers)
     if known and apart(known[0], known[1:]):
@@ -98,29 +93,78 @@ def _differences(comparison: Comparison) -> PaperTable:
     rows = tuple(
         (
             plain(indicator_name(d.indicator)), plain("own" if d.length is None else f"{number(d.length, 0)} items"),
-            plain(d.first), plain(d.second), measured(d.test.first), measured(d.test.second),
-            measured(d.test.difference, d.test.low, d.test.high), p_value(d.test.p), p_value(d.adjusted),
+            plain(d.first), plain(d.second), measured(d.others.first), measured(d.others.second),
+            measured(d.others.difference, d.these.low, d.these.high), p_value(d.adjusted_these),
+            measured(d.others.difference, d.others.low, d.others.high), p_value(d.adjusted_others),
         )
         for d in comparison.differences
     )  # fmt: skip
+    these, others = "These respondents (fixed facet)", "Other respondents (random facet)"
     columns = (
         Column("Indicator", "text"), Column("Length", "text"), Column("First", "text"), Column("Second", "text"),
-        Column("first value"), Column("second value"), Column("difference", "interval"), Column("p"), Column("p (Holm)"),
+        Column("first value"), Column("second value"), Column("difference", "interval", these), Column("p (Holm)", "number", these),
+        Column("difference", "interval", others), Column("p (Holm)", "number", others),
     )  # fmt: skip
     caption = (
-        f"Tests of the differences over the same {_respondents(comparison)}: each replicate draws the same respondents for both measures, and "
-        "relatives together; p is computed on the scale of Fisher's z. A common length assumes equally good items (Spearman-Brown)."
+        f"Tests of the differences over the same {_respondents(comparison)}. These respondents: each picture is left out of both measures; "
+        "what other pictures would give. Other respondents: each replicate draws the same respondents for both measures, and relatives "
+        "together. Intervals: 95%. One adjustment (Holm) over every test of this page that compares measures; a difference is asked of these "
+        "respondents first, and of others only if these differ. A common length assumes equally good items (Spearman-Brown)."
     )
-    reasons = tuple(
-        dict.fromkeys(
-            f"{d.test.reason[:1].upper()}{d.test.reason[1:]}." for d in comparison.differences if d.test.reason
+    return PaperTable("differences", caption, columns, rows, tests_said(comparison) if rows else ())
+
+
+_POPULATIONS = {
+    "fixed_models": "For these respondents over other pictures (fixed facet)",
+    "model_population": "For other respondents (random facet)",
+}
+
+
+def tests_said(comparison: Comparison) -> tuple[str, ...]:
+    """How many tests of each population were made, how many differences are more than chance, and what was not tested."""
+    sentences = []
+    for population, words in _POPULATIONS.items():
+        count = comparison.tests[population]
+        if not count.made and not count.not_made:
+            continue
+        if count.made:
+            beyond = "1 is" if count.beyond == 1 else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
+            said = f"{words}: of {_tests(count.made)} made, {beyond} more than chance (Holm, 5%)."
+        else:
+            said = f"{words}: no test was made."
+        missing = sum(count.not_made.values())
+        reasons = "; ".join(
+            reason if n == missing else f"{reason} ({n} of them)" for reason, n in count.not_made.items()
         )
-    )
-    return PaperTable("differences", caption, columns, rows, reasons)
+        sentences.append(f"{said} Not made: {_tests(missing)} ({reasons})." if missing else said)
+    return tuple(sentences)
+
+
+def _tests(n: int) -> str:
+    return "1 test" if n == 1 else f"{n} tests"
+
+
+def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
+    """A sentence for every difference that is more than chance, with the population that its test is about."""
+    sentences = []
+    for d in comparison.differences:
+        if not d.adjusted_these < 0.05 and not d.adjusted_others < 0.05:
+            continue
+        at = "" if d.length is None else f" at {number(d.length, 0)} items"
+        whom = "for these respondents and for others" if d.adjusted_others < 0.05 else "for these respondents"
+        if not d.adjusted_these < 0.05:
+            whom = "for other respondents"
+        pair = f"{d.first} {number(d.others.first)}, {d.second} {number(d.others.second)}"
+        sentences.append(f"{indicator_name(d.indicator)}{at}: {pair}; they differ {whom}.")
+    for c in comparison.closer:
+        if c.adjusted < 0.05:
+            nearer, farther = (c.first, c.second) if c.test.difference > 0 else (c.second, c.first)
+            sentences.append(f"{c.criterion} goes more with {nearer} than with {farther}, for other respondents.")
+    return tuple(sentences)
 
 
 def _leaderboard(comparison: Comparison) -> PaperTable:
-    ranks = [_ranks(comparison, m) for m in comparison.measures]
+    ranks = [comparison.ranks.get(m.label, {}) for m in comparison.measures]
     order = sorted(
         range(len(comparison.respondents)),
         key=lambda i: comparison.measures[0].sign * -comparison.measures[0].scores[comparison.respondents[i]],
@@ -146,18 +190,9 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
         rows.append(tuple(entries))
     caption = (
         f"Leaderboards side by side, sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: those that are "
-        "compatible with tests of all differences (Holm). Bold and underlined: first and second, where no other rank is."
+        "compatible with tests of all pairs of respondents (Holm over the pairs of all measures). Bold and underlined: first and second, where no other rank is."
     )
     return PaperTable("leaderboards", caption, tuple(columns), tuple(rows))
-
-
-def _ranks(comparison: Comparison, measure: Measure) -> Mapping[str, tuple[int, int]]:
-    names = comparison.respondents
-    if measure.better == "neither" or any(name not in measure.intervals for name in names):
-        return {}
-    errors = [(measure.intervals[name][1] - measure.intervals[name][0]) / (2 * _Z) for name in names]
-    tested = independent_differences([measure.scores[n] for n in names], errors, higher_is_better=measure.sign > 0)
-    return dict(zip(names, tested.rank_intervals, strict=True))
 
 
 def _agreement(comparison: Comparison) -> PaperTable:
@@ -190,13 +225,17 @@ def _agreement(comparison: Comparison) -> PaperTable:
 def _closer(comparison: Comparison) -> PaperTable:
     rows = tuple(
         (plain(c.criterion), plain(c.first), plain(c.second), measured(c.test.difference), measured(c.test.t, digits=2),
-         measured(c.test.df, digits=0), p_value(c.test.p))
+         measured(c.test.df, digits=0), p_value(c.test.p), p_value(c.adjusted))
         for c in comparison.closer
     )  # fmt: skip
     columns = (Column("Goes with", "text"), Column("First", "text"), Column("Second", "text"),
-               Column("r, first minus second"), Column("t"), Column("df"), Column("p"))  # fmt: skip
-    caption = "Does a measure, or people's judgement of the same answers, correlate more with one measure than with another? Williams' test."
-    return PaperTable("closer", caption, columns, rows)
+               Column("r, first minus second"), Column("t"), Column("df"), Column("p"), Column("p (Holm)"))  # fmt: skip
+    caption = "Does a measure, or people's judgement of the same answers, correlate more with one measure than with another? Williams' test, for other "
+    caption += "respondents (random facet), relatives counted as the independent respondents they amount to; adjusted together with the differences."
+    reasons = tuple(
+        dict.fromkeys(f"{c.test.reason[:1].upper()}{c.test.reason[1:]}." for c in comparison.closer if c.test.reason)
+    )
+    return PaperTable("closer", caption, columns, rows, reasons)
 
 
 def _separation(comparison: Comparison) -> PaperTable:
@@ -217,7 +256,7 @@ def _separation(comparison: Comparison) -> PaperTable:
                              (f"{s.first} against {s.second}", s.opposed)):  # fmt: skip
             notes += [f"{words}: {in_words(pairs)}."] if pairs else []
     caption = (
-        "How many pairs of respondents each measure tells apart, from the scores' intervals (Holm). This is cautious, because "
+        "How many pairs of respondents each measure tells apart, from the scores' intervals (Holm over the pairs of all measures). This is cautious, because "
         "paired answers would tell more."
     )
     return PaperTable("separation", caption, columns, rows, tuple(notes))
@@ -235,8 +274,7 @@ def _types(comparison: Comparison) -> PaperTable:
     columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))
     caption = "Correlations of the scores by type: one type in several measures should correlate more than different types do."
     notes = [table.reason] if table.reason else [
-        f"Correlations of one type over two measures: {table.convergent[0]} of {table.convergent[1]} above 0 beyond chance; above those "
-        f"of other types over the same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]}, above those of other "
+        f"Correlations of one type over two measures lie above those of other types over the same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]}, above those of other "
         f"types within a measure in {table.over_hetero_trait[0]} of {table.over_hetero_trait[1]} comparisons."
     ]  # fmt: skip
     return PaperTable("types", caption, columns, tuple(rows), tuple(notes))

@@ -90,7 +90,9 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         Column("Criterion r", "interval", "Validity"), Column("Noise floor"), Column("Types"),
     )  # fmt: skip
     tested = (
-        "at least ten shared models, paired resampling of models, Holm" if comparison else "no models shared: no marks"
+        "for other models: at least ten independent shared models, paired resampling of models, one Holm adjustment over all columns"
+        if comparison
+        else "no models shared: no marks"
     )
     caption = _captioned("Quality of the benchmarks", audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).")
     notes = (
@@ -106,14 +108,11 @@ def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparis
     known = sorted(
         (i for i, row in enumerate(rows) if row[place].value is not None), key=lambda i: -(rows[i][place].value or 0)
     )
-    p = {
-        frozenset((d.first, d.second)): d.adjusted
-        for d in comparison.differences
-        if (d.indicator, d.length) == (indicator, None)
-    }
 
     def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(p.get(frozenset((labels[i], labels[k])), math.nan) < 0.05 for k in others)
+        return bool(others) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
+        )
 
     if len(known) > 1 and apart(known[0], known[1:]):
         rows[known[0]][place] = replace(rows[known[0]][place], mark="best")

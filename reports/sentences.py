@@ -173,7 +173,10 @@ def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(tied if sets else say("No two respondents are tied."))
         least = find(audit, "discriminability.minimum_difference", metric)
         if least is not None and least.value is not None:
-            sentences.append(say("The smallest difference that it detects with 80% power is {least}.", least=least))
+            sentences.append(say("One planned comparison of two respondents finds a difference of {least} with 80% power.", least=least))  # fmt: skip
+        every = find(audit, "discriminability.minimum_difference_holm", metric)
+        if every is not None and every.value is not None:
+            sentences.append(say("When all pairs are compared (Holm), the difference has to be {every}.", every=every))
         return tuple(sentences)
     absent = find(audit, "discriminability.separable_pairs", metric)
     reason = absent.reason if absent is not None and absent.reason else "this audit holds no comparison of pairs"

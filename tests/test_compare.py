@@ -5,7 +5,7 @@ import math
 import random
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +16,24 @@ from hqm.reports.latex_tables import latex
 from scipy import stats
 
 import hqm
-from hqm import Audit, BenchmarkAudit, Comparison, DesignError, Measure, Store, UsageError, compare_audits
+from hqm import Audit, BenchmarkAudit, Comparison, DataError, DesignError, Measure, Store, UsageError, compare_audits
+from hqm.auditing.left_out_scores import LeftOutRecord, read, written
 from hqm.cli import main
 from hqm.commands.options import RunOptions
 from hqm.commands.readings import read_again
-from hqm.comparison.ranks import agreements, closer, separations
-from hqm.psychometrics import icc, reliability_difference, signal_detection, weighted_reliability
+from hqm.comparison.ranks import agreements, closer, respondent_tests, separations
+from hqm.psychometrics import (
+    LeftOutScores,
+    difference_over_clusters,
+    holm,
+    holm_in_order,
+    icc,
+    reliability_difference,
+    shared_variance,
+    signal_detection,
+    weighted_reliability,
+)
+from hqm.psychometrics.left_out_differences import reliability_of_sets
 from tests.conftest import administered, recorded
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
 
@@ -105,11 +117,27 @@ def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
     assert together.p == pytest.approx(single.p, rel=0.1)
     assert alone.p < together.p
     assert "families" in together.method
-    few = reliability_difference(
-        *twice, np.random.default_rng(0), families=[str(i // 4) for i in range(24)], n_effective=12.0
-    )
+    sixes = [str(i // 4) for i in range(24)]
+    few = reliability_difference(*twice, np.random.default_rng(0), families=sixes, n_effective=12.0)
     assert few.high - few.low > 1.2 * (alone.high - alone.low)
     assert "n_eff 12" in few.method
+    for n_effective, families in ((9.9, sixes), (None, sixes), (1.0, ["one"] * 24)):
+        none = reliability_difference(*twice, rng, families=families, n_effective=n_effective)
+        assert math.isnan(none.p)
+        assert none.status == "insufficient"
+    assert none.reason == "all respondents are of one family"
+
+
+def test_other_respondents_meet_other_items_too() -> None:
+    """The error over respondents contains what items do to all of them, and is never below the error over items."""
+    rng = np.random.default_rng(12)
+    first, other = draws(rng, 20, (0.9, 0.9))
+    alone, more, least = (
+        reliability_difference(first, other, np.random.default_rng(0), shared=shared, least=least)
+        for shared, least in ((0.0, 0.0), (0.04, 0.0), (0.0, 3.0))
+    )
+    assert more.error == pytest.approx(math.hypot(alone.error, 0.2))
+    assert least.error == 3.0
 
 
 def test_what_cannot_be_compared_is_said() -> None:
@@ -118,11 +146,121 @@ def test_what_cannot_be_compared_is_said() -> None:
     few = reliability_difference(first, other, rng)
     assert math.isfinite(few.difference)
     assert math.isnan(few.p)
-    assert "needs 10 respondents" in few.reason
+    assert few.status == "insufficient"
+    assert "needs 10 in both, there are 9" in few.reason
     first, other = draws(rng, 20, (0.9, 0.9))
     assert reliability_difference(np.stack([first[0], first[0]]), other, rng).status == "degenerate"
     assert reliability_difference(np.zeros((2, 20)), other, rng).status == "degenerate"
     assert reliability_difference(first[:, :2], other[:, :2], rng).status == "insufficient"
+
+
+# --- these respondents, over pictures ---
+
+
+def left_out(answers: Array, pictures: Sequence[str], *, noise: bool = False) -> LeftOutScores:
+    """(administrations, respondents, pictures) values of one question a picture, as scores without each picture."""
+    count = answers.shape[2]
+    total = answers.sum(axis=2, keepdims=True)
+    runs = answers.var(axis=0, ddof=1).sum(axis=1) / count**2 if noise else None
+    return LeftOutScores(total[:, :, 0] / count, (total - answers) / (count - 1), pictures, runs)
+
+
+def test_pictures_of_both_measures_are_left_out_of_both() -> None:
+    """The jackknife of the difference, by hand: together where pictures are shared, separately where they are not."""
+    rng = np.random.default_rng(13)
+    answers = [rng.normal(size=(1, 6, 40)) + rng.normal(size=(2, 6, 40)) + np.arange(6.0)[:, None] for _ in range(2)]
+    names = [str(i) for i in range(40)]
+
+    def z(x: Array) -> float:
+        changes = x.var(axis=0, ddof=1).sum(axis=1) / x.shape[2] / 40  # 40 pictures also where one is left out
+        return math.atanh(1 - changes.mean() / x.mean(axis=2).var(axis=1, ddof=1).mean())
+
+    def spread(left: Array) -> float:
+        return math.sqrt(39 / 40 * float(((left - left.mean()) ** 2).sum()))
+
+    lefts = [np.array([z(np.delete(x, i, axis=2)) for i in range(40)]) for x in answers]
+    first, other = (left_out(x, names, noise=True) for x in answers)
+    shared = difference_over_clusters(first, other, rng, statistic="rho_g")
+    assert shared.error == pytest.approx(spread(lefts[0] - lefts[1]), rel=1e-9)
+    apart = LeftOutScores(other.scores, other.without, [f"b{i}" for i in range(40)], other.noise)
+    alone = difference_over_clusters(first, apart, rng, statistic="rho_g")
+    assert alone.error == pytest.approx(math.hypot(*map(spread, lefts)), rel=1e-9), "other pictures share nothing"
+    again = difference_over_clusters(first, first, rng, statistic="rho_g")
+    assert (again.status, again.reason) == ("degenerate", "both measures give the same scores")
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])
+def test_sets_of_scores_have_the_reliability_of_each(statistic: str) -> None:
+    rng = np.random.default_rng(14)
+    scores, noise = rng.normal(size=(2, 9, 7)) + rng.normal(size=(9, 1)), rng.uniform(0.1, 0.3, (9, 7))
+    whole = reliability_of_sets(scores, statistic, noise)  # type: ignore[arg-type]
+    for i in range(7):
+        expected = weighted_reliability(np.ones((1, 9)), scores[:, :, i], statistic, noise[:, i])  # type: ignore[arg-type]
+        assert whole[i] == pytest.approx(expected[0])
+
+
+def test_what_pictures_do_to_everybody_is_seen() -> None:
+    """Every respondent is moved alike by the wording of a picture: the variance that no draw of respondents shows."""
+    rng = np.random.default_rng(15)
+    ability, pictures = np.linspace(-1, 1, 12)[:, None], [str(i) for i in range(200)]
+    own = rng.normal(size=(2, 12, 200))
+    moved = own.copy()
+    moved[1] += 3 * rng.normal(size=200)
+    calm, restless = (left_out(ability + x, pictures) for x in (own, moved))
+    other = left_out(ability + rng.normal(size=(2, 12, 200)), [f"b{i}" for i in range(200)])
+    quiet = shared_variance(calm, other, statistic="icc_a1")
+    assert shared_variance(restless, other, statistic="icc_a1") > 5 * quiet
+    assert shared_variance(restless, other, statistic="pearson") < shared_variance(restless, other, statistic="icc_a1")
+
+
+def test_what_pictures_cannot_test_is_said() -> None:
+    rng = np.random.default_rng(16)
+    answers = rng.normal(size=(2, 5, 30)) + np.arange(5.0)[:, None]
+    names = [str(i) for i in range(30)]
+    whole = left_out(answers, names)
+    few = difference_over_clusters(left_out(answers[:, :, :9], names[:9]), whole, rng)
+    assert (few.status, few.reason) == ("insufficient", "a test over pictures needs 10 of them, there are 9")
+    two = difference_over_clusters(left_out(answers[:, :2], names), left_out(answers[:, :2], names), rng)
+    assert two.status == "insufficient"
+    same = difference_over_clusters(left_out(np.repeat(answers[:1], 2, axis=0), names), whole, rng)
+    assert same.status == "degenerate"
+    undefined = LeftOutScores(whole.scores, np.where(np.arange(30) == 3, np.nan, whole.without), names)
+    assert "undefined" in difference_over_clusters(undefined, whole, rng).reason
+
+
+def test_scores_without_each_picture_go_through_a_file() -> None:
+    rng = np.random.default_rng(17)
+    scores = {f"m{i}": rng.random(2) for i in range(3)}
+    without = {name: rng.choice([0.25, math.nan, 1 / 3], (2, 40)) for name in scores}
+    record = LeftOutRecord(
+        "test_retest", "f1", ("run=0", "run=1"), tuple(map(str, range(40))), np.arange(1.0, 41), scores, without
+    )
+    data = json.loads(json.dumps(written([record])))
+    (again,) = read(data, "f1").values()
+    assert (again.family, again.cells, again.clusters) == (record.family, record.cells, record.clusters)
+    assert np.array_equal(again.sizes, record.sizes)
+    for name in scores:
+        assert np.array_equal(again.scores[name], scores[name])
+        assert np.array_equal(again.without[name], without[name], equal_nan=True)
+    assert read(data, "accuracy") == {}
+    data["records"][0]["respondents"]["m0"][0]["places"] = "0 0 1"
+    with pytest.raises(DataError, match="do not fit together"):
+        read(data, "f1")
+
+
+# --- one adjustment ---
+
+
+def test_holm_in_order_is_holm_for_single_tests_and_never_skips_a_step() -> None:
+    rng = np.random.default_rng(18)
+    p = rng.random(9)
+    assert [steps[0] for steps in holm_in_order([[v] for v in p])] == pytest.approx(holm(p))
+    adjusted = holm_in_order([[0.4, 0.0001], [math.nan, 0.01], [0.002, 0.003]])
+    assert adjusted[0][1] >= adjusted[0][0] == pytest.approx(0.4), "others are asked only where these differ"
+    assert math.isnan(adjusted[1][0])
+    assert adjusted[2] == pytest.approx([0.006, 0.009])
+    assert adjusted[1][1] == pytest.approx(0.02)
+    assert holm_in_order([[]]) == [[]]
 
 
 def test_d_prime_is_that_of_signal_detection() -> None:
@@ -182,7 +320,8 @@ def test_separations_against_brute_force() -> None:
     scores = {"a": np.array([0.9, 0.7, 0.5]), "b": np.array([0.5, 0.52, 0.9])}
     names = ["m0", "m1", "m2"]
     spans = {k: {n: (s - 0.05, s + 0.05) for n, s in zip(names, v.tolist(), strict=True)} for k, v in scores.items()}
-    (separation,) = separations([measure(k, v, intervals=spans[k]) for k, v in scores.items()], names)
+    measures = [measure(k, v, intervals=spans[k]) for k, v in scores.items()]
+    (separation,) = separations(measures, names, respondent_tests(measures, names))
     assert (separation.pairs, separation.both, separation.neither) == (3, 2, 0)
     assert separation.opposed == (("m0", "m2"), ("m1", "m2"))
     assert separation.only_first == (("m0", "m1"),)
@@ -246,9 +385,9 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
         next(d for d in comparison.differences if d.indicator == "test_retest.rho_g" and d.length == at)
         for at in (None, 40)
     )
-    assert own.adjusted < 0.05, "a test of 400 items repeats better than one of 40"
-    assert common.adjusted > 0.05, "item for item they are equally good"
-    assert common.test.first == pytest.approx(truth(40), abs=0.15)
+    assert own.adjusted_these < 0.05, "a test of 400 items repeats better than one of 40"
+    assert common.adjusted_these > 0.05, "item for item they are equally good"
+    assert common.others.first == pytest.approx(truth(40), abs=0.15)
     (agreement,) = comparison.agreements
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
@@ -324,7 +463,10 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
     third = replace(two[1][1], benchmark="third", title="Third")
     three = compare_audits([*two[1], third])
     assert pair.indicators["test_retest.rho_g"]["Long"] == three.indicators["test_retest.rho_g"]["Long"]
-    assert pair.differences[0].test == three.differences[0].test
+    assert (pair.differences[0].these, pair.differences[0].others) == (
+        three.differences[0].these,
+        three.differences[0].others,
+    )
     assert pair.to_json() == compare_audits(two[1]).to_json()
     json.loads(pair.to_json())
 
@@ -378,7 +520,7 @@ def test_the_command(
         assert run(monkeypatch, "compare", *paths, "--to", tmp_path / f"c{suffix}") == 0
         assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")
     out = capsys.readouterr().out
-    assert "differences are more than chance" in out
+    assert "more than chance (Holm, 5%)" in out
     store = tmp_path / "store.sqlite"
     before = store.read_bytes()
     assert run(monkeypatch, "compare", tmp_path / "long", "--store", store, "--metric", "accuracy", "--metric", "f1",

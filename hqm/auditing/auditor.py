@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hqm.administration.assignment import StoredRespondent
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.left_out_scores import LeftOutRecord, left_out_record, written
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
 from hqm.forms.build import count_rules
 from hqm.indicators import (
@@ -27,6 +28,7 @@ from hqm.indicators import (
     coverage,
     describe,
     expected,
+    family_of,
     people_agree,
     warn,
     yes_ratio,
@@ -53,6 +55,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
+    kept: list[LeftOutRecord | None] = []
     for metric in evidence.metrics:
         protocol = _protocol(evidence, reference)
         dependence = family_dependence(first.score(metric), families)
@@ -90,9 +93,27 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
                 alone = case("criterion", "judge", (first,), metric, protocol)
                 of_metric += people_agree(alone, evidence.labels.by_rater)
         estimates += of_metric
+        kept += _left_out(evidence, runs, metric, protocol)
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]
-    return _assemble(evidence, estimates, flags)
+    return replace(_assemble(evidence, estimates, flags), left_out=written(record for record in kept if record))
+
+
+def _left_out(
+    evidence: Evidence, runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol
+) -> list[LeftOutRecord | None]:
+    """The scores without each picture of all runs, and of the first pair in every other family that is compared."""
+    first = evidence.first
+    cases = [case("test_retest", "run", runs, metric, protocol, together=True)] if len(runs) > 1 else []
+    for cell, other in evidence.matrices.items():
+        facets = evidence.reference.differing(cell)
+        if facets in (("form",), ("judge",)):
+            cases.append(case(family_of(facets[0], first, other), facets[0], (first, other), metric, protocol))
+    for other in evidence.labelled:
+        of_people = family_of("judge", first, other)
+        cases.append(case(of_people, "judge", (first, other), metric, protocol, other_metric=FAITHFUL))
+    leading = {each.family: each for each in reversed(cases)}
+    return [left_out_record(each) for each in leading.values()]
 
 
 def _protocol(evidence: Evidence, other: Cell) -> Protocol:

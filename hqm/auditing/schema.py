@@ -107,6 +107,30 @@ class _Said(_Open):
     judge_words: tuple[str, ...]
 
 
+class _WithoutEach(_Open):
+    score: Number
+    values: tuple[Number, ...]
+    places: Annotated[str, Field(pattern=r"^[0-9 ]*$")]
+
+
+class _LeftOutRow(_Open):
+    family: str
+    metric: str
+    cells: tuple[Administration, ...]
+    clusters: str
+    respondents: dict[str, tuple[_WithoutEach, ...]]
+
+
+class _Clusters(_Open):
+    names: tuple[str, ...]
+    sizes: tuple[Count, ...]
+
+
+class _LeftOut(_Open):
+    clusters: dict[str, _Clusters] = {}
+    records: tuple[_LeftOutRow, ...] = ()
+
+
 class _Example(_Open):
     item: str
     type: str
@@ -178,6 +202,7 @@ _PARTS: Mapping[str, Any] = {
     "findings": tuple[_Finding, ...],
     "flags": tuple[_Flag, ...],
     "examples": tuple[_Example, ...],
+    "left_out": _LeftOut,
 }
 """The parts of a benchmark's audit whose types `BenchmarkAudit` does not say."""
 _RESPONDENT: Mapping[str, Any] = {

@@ -71,6 +71,8 @@ class BenchmarkAudit:
     """Respondent -> family, where some are relatives."""
     examples: tuple[Mapping[str, Any], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all that was said."""
+    left_out: Mapping[str, Any] = field(default_factory=dict)
+    """The scores with each picture left out, for `hqm compare`; `left_out_scores.read` reads them."""
 
     @property
     def state_counts(self) -> dict[str, dict[str, int]]:

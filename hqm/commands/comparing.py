@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, labelled, write_text
 from hqm.errors import UsageError
@@ -42,15 +42,7 @@ def compare(
         Path | None,
         typer.Option("--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."),
     ] = None,
-    to: Annotated[
-        Path,
-        typer.Option(
-            "--to",
-            rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="compare.html, or tables as .tex, .csv or .md, or everything as .json.",
-        ),
-    ] = Path("compare.html"),
+    to: To = Path("compare.html"),
     scorings: Annotated[
         list[str] | None,
         typer.Option(
@@ -152,7 +144,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    """The indicators side by side, and the differences that are more than chance, at the end of `hqm compare`."""
+    """The indicators side by side, which tests were made, and which differences are more than chance."""
     from hqm.commands.terminal import print_all, terminal_table
 
     reports = importlib.import_module("hqm.reports.compare")
@@ -164,13 +156,9 @@ def _show(comparison: Comparison) -> None:
         for row in made.rows:
             table.add_row(*(f"{cell.text} {cell.span}".rstrip() for cell in row))
         print_all(table)
-    beyond = [difference for difference in comparison.differences if difference.adjusted < 0.05]
-    print(f"{len(beyond)} of {len(comparison.differences)} differences are more than chance (Holm, 5%)")
-    for difference in beyond:
-        at = "" if difference.length is None else f" at {difference.length:,} items"
-        numbers = " and ".join(reports.number(value) for value in (difference.test.first, difference.test.second))
-        print(
-            f"  {reports.indicator_name(difference.indicator)}{at}: {difference.first} and {difference.second}, {numbers}"
-        )
+    for sentence in reports.tests_said(comparison):
+        print(sentence)
+    for sentence in reports.beyond_chance(comparison):
+        print(f"  {sentence}")
     for note in comparison.notes:
         print(note)

@@ -27,6 +27,16 @@ WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = ("What", "Who", "How", "Jud
 Benchmarks = Annotated[
     list[str], typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files.")
 ]
+To = Annotated[
+    Path,
+    typer.Option(
+        "--to",
+        rich_help_panel=OUTPUT,
+        metavar="FILE",
+        help="A page (.html), or the numbers as .tex, .csv, .md or .json.",
+    ),
+]
+"""Where `hqm report` and `hqm compare` write to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions, To
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, write_bytes, write_report, write_text
 
@@ -87,15 +87,7 @@ def report(
     audit_files: Annotated[
         list[Path], typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="One audit.json or several.")
     ],
-    to: Annotated[
-        Path,
-        typer.Option(
-            "--to",
-            rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="report.html for the report; tables.tex, .csv, .md or .json for a paper's tables.",
-        ),
-    ] = Path("report.html"),
+    to: To = Path("report.html"),
     figure: Annotated[
         str | None,
         typer.Option(

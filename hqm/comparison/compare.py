@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from hqm.auditing.families import families_of
+from hqm.auditing.families import families_of, infer_family
 from hqm.auditing.value import Audit, BenchmarkAudit
 from hqm.comparison.measures import Measure, measures_of
-from hqm.comparison.ranks import agreements, by_types, closer, column, separations
+from hqm.comparison.ranks import agreements, by_types, closer, column, respondent_tests, separations
 from hqm.comparison.reliability import growth_of, side_by_side, tested
-from hqm.comparison.value import Comparison
+from hqm.comparison.value import Closer, Comparison, Difference
 from hqm.errors import DesignError
-from hqm.psychometrics import family_dependence
+from hqm.psychometrics import family_dependence, holm_in_order
 from hqm.types import Cell
 
 
@@ -30,8 +31,9 @@ def compare_audits(
 ) -> Comparison:
     """Several audits (or several metrics, scorings, parsers of one benchmark) over the same respondents.
 
-    Nobody is asked anything: every number is a function of what the audits hold. Tests of differences draw the same
-    respondents for both measures, relatives together, because the respondents are the same.
+    Nobody is asked anything: every number is a function of what the audits hold. A difference is tested for these
+    respondents, each picture left out of both measures, and for other respondents, the same ones drawn for both, relatives
+    together. One adjustment (Holm) holds for all tests of measures; a test that could not be made has its reason.
 
     Parameters
     ----------
@@ -79,6 +81,10 @@ def compare_audits(
     common = length or min(m.items for m in measures)
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
+    pairs = respondent_tests(measures, names)
+    differences, goes_with = adjusted_together(
+        tested(measures, names, family_names, effective, common, seed), closer(measures, names, effective)
+    )
     return Comparison(
         measures=measures,
         respondents=tuple(names),
@@ -86,30 +92,55 @@ def compare_audits(
         n_effective=effective,
         length=common,
         indicators=side_by_side(measures, names, family_names, seed),
-        differences=tuple(tested(measures, names, family_names, effective, common, seed)),
+        differences=differences,
         agreements=tuple(agreements(measures, names, effective, seed)),
-        closer=tuple(closer(measures, names)),
+        closer=goes_with,
         types=table,
         distinct=ratios,
-        separations=tuple(separations(measures, names)),
+        separations=tuple(separations(measures, names, pairs)),
+        ranks={label: dict(zip(names, tests.rank_intervals, strict=True)) for label, tests in pairs.items()},
         growth=tuple(growth for m in measures if (growth := growth_of(m, more)) is not None),
         command=command,
         protocol=tuple(dict.fromkeys(_protocol(audited) for audited in every)),
-        notes=tuple(_notes(measures, names)),
+        notes=tuple(_notes(measures, names, family_names)),
     )
 
 
+def adjusted_together(
+    differences: Sequence[Difference], goes_with: Sequence[Closer]
+) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
+    """One adjustment over all tests of measures; each difference is asked of these respondents first, of others if these differ."""
+    adjusted = iter(holm_in_order([*((d.these.p, d.others.p) for d in differences), *((c.test.p,) for c in goes_with)]))
+    kept = []
+    for difference in differences:
+        these, others = next(adjusted)
+        kept.append(replace(difference, adjusted_these=these, adjusted_others=others))
+    return tuple(kept), tuple(replace(c, adjusted=next(adjusted)[0]) for c in goes_with)
+
+
 def _effective(measures: Sequence[Measure], names: Sequence[str], family_names: Sequence[str]) -> float | None:
-    """The smallest effective number of respondents over measures; None where every respondent is a family of its own."""
-    if len(set(family_names)) == len(names):
+    """The smallest effective number of respondents over measures; None where every respondent is a family of its own.
+
+    One family is one respondent. Where the scores do not say how alike relatives are, a family counts once.
+    """
+    related = len(set(family_names))
+    if related == len(names):
         return None
+    if related == 1:
+        return 1.0
     effective = [family_dependence(column(m, names), family_names).n_eff for m in measures]
     known = [n for n in effective if math.isfinite(n)]
-    return min(known) if known else None
+    return min(known) if known else float(related)
 
 
-def _notes(measures: Sequence[Measure], names: Sequence[str]) -> list[str]:
+def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list[str]) -> list[str]:
     notes = []
+    if len(set(family_names)) == 1:
+        notes.append(
+            f"All respondents are of one family ({family_names[0]}): there is no interval and no test for other respondents."
+        )
+    elif len(set(family_names)) < len(names) and family_names == [infer_family(name) for name in names]:
+        notes.append("The families are told from the respondents' names; `--family FILE` says them.")
     absent = {m.label: len(set(m.scores) - set(names)) for m in measures}
     if any(absent.values()):
         counts = ", ".join(f"{label} {n}" for label, n in absent.items() if n)

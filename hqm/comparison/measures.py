@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from hqm.auditing.left_out_scores import LeftOutRecord, read
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate
 
@@ -48,6 +49,8 @@ class Measure:
     noise: Scores
     by_type: Mapping[str, Scores]
     estimates: tuple[Estimate, ...] = ()
+    left_out: Mapping[str, LeftOutRecord] = field(default_factory=dict)
+    """Family of estimates -> the scores of its administrations with each picture left out, where the audit has them."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
 
@@ -107,6 +110,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         noise={name: error**2 for name, error in _known(errors.items()).items()},
         by_type={kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents) for kind in types},
         estimates=estimates,
+        left_out=read(audit.left_out, metric),
         words={
             "metric": metric,
             "scoring": f"{audit.scoring} scoring",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -13,9 +14,11 @@ from hqm.comparison.measures import Measure, Scores
 from hqm.comparison.value import Agreement, Closer, Separation
 from hqm.psychometrics import (
     Coefficient,
+    DependentCorrelations,
     Multitrait,
     PairwiseDifferences,
     benchmark_agreement,
+    holm,
     htmt,
     independent_differences,
     kendall_tau_b,
@@ -25,6 +28,8 @@ from hqm.psychometrics import (
     stream,
     williams_test,
 )
+from hqm.psychometrics.correlation import size_of
+from hqm.psychometrics.resampling import FEWEST
 
 Floats = npt.NDArray[np.float64]
 _Z = 1.959963984540054
@@ -74,27 +79,38 @@ def _reliability(measure: Measure) -> float:
     )
 
 
-def closer(measures: Sequence[Measure], names: Sequence[str]) -> list[Closer]:
-    """Williams' tests: which of two measures goes more with a third, or with the same people's judgement of the answers."""
+def closer(measures: Sequence[Measure], names: Sequence[str], n_effective: float | None = None) -> list[Closer]:
+    """Williams' tests: which of two measures goes more with a third, or with the same people's judgement of the answers.
+
+    They are about other respondents, so relatives count as the independent respondents that they amount to.
+    """
     tests = []
     for i, judge in enumerate(measures):
         # measures of the judge's own answers share its noise, and would seem closer for that alone
         others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
         for first, second in combinations(others, 2):
-            tests.append(_closer(judge.label, column(judge, names), first, second, names))
+            tests.append(_closer(judge.label, column(judge, names), first, second, names, n_effective))
     for first, second in combinations(measures, 2):
         labels = first.pairs.get("criterion")
         if labels is not None and labels == second.pairs.get("criterion"):
             truth = np.array([labels.get(name, math.nan) for name in names])
-            tests.append(_closer("criterion", truth, first, second, names))
+            tests.append(_closer("criterion", truth, first, second, names, n_effective))
     return tests
 
 
-def _closer(label: str, truth: Floats, left: Measure, right: Measure, names: Sequence[str]) -> Closer:
+def _closer(
+    label: str, truth: Floats, left: Measure, right: Measure, names: Sequence[str], n_effective: float | None
+) -> Closer:
     columns = np.stack([truth, column(left, names), column(right, names)])
     t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
     first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
-    return Closer(label, left.label, right.label, williams_test(first, second, third, len(t)))
+    size = size_of(len(t), n_effective)
+    if size < FEWEST:
+        counted = "" if n_effective is None else f", which count as {size:.3g}"
+        reason = f"a test over respondents needs {FEWEST} independent ones, there are {len(t)}{counted}"
+        none = DependentCorrelations(first - second, math.nan, int(size) - 3, math.nan, len(t), "insufficient", reason)
+        return Closer(label, left.label, right.label, none)
+    return Closer(label, left.label, right.label, williams_test(first, second, third, int(size)))
 
 
 def by_types(measures: Sequence[Measure], names: Sequence[str]) -> tuple[Multitrait | None, dict[str, Coefficient]]:
@@ -122,31 +138,44 @@ def _ratio(scores: Floats, groups: Sequence[str], first: str, second: str) -> Co
     return ratio
 
 
-def separations(measures: Sequence[Measure], names: Sequence[str]) -> list[Separation]:
+def separations(
+    measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
+) -> list[Separation]:
     """Every pair of measures: which pairs of respondents each tells apart, and where they contradict each other."""
-    apart = {m.label: _apart(m, names) for m in measures}
-    pairs = []
-    for left, right in combinations(measures, 2):
-        first, second = apart[left.label], apart[right.label]
-        if first is not None and second is not None:
-            pairs.append(_separation(left.label, right.label, names, first, second))
-    return pairs
+    apart = {m.label: _apart(tests[m.label]) for m in measures if m.label in tests}
+    return [
+        _separation(left.label, right.label, names, apart[left.label], apart[right.label])
+        for left, right in combinations(measures, 2)
+        if left.label in apart and right.label in apart
+    ]
 
 
-def _apart(measure: Measure, names: Sequence[str]) -> npt.NDArray[np.int64] | None:
+def _apart(differences: PairwiseDifferences) -> npt.NDArray[np.int64]:
     """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where worse, else 0."""
-    if any(name not in measure.intervals or name not in measure.scores for name in names):
-        return None
-    differences = differences_of(measure, names)
-    if differences.status != "ok":
-        return None
-    return np.asarray(np.sign(measure.sign * np.array(differences.difference)) * differences.distinct(), dtype=np.int64)
+    sign = 1 if differences.higher_is_better else -1
+    return np.asarray(np.sign(sign * np.array(differences.difference)) * differences.distinct(), dtype=np.int64)
 
 
-def differences_of(measure: Measure, names: Sequence[str]) -> PairwiseDifferences:
-    """All pairs of respondents from their scores' intervals: the cautious side, because paired answers say more."""
-    errors = [(measure.intervals[name][1] - measure.intervals[name][0]) / (2 * _Z) for name in names]
-    return independent_differences([measure.scores[name] for name in names], errors, higher_is_better=measure.sign > 0)
+def respondent_tests(measures: Sequence[Measure], names: Sequence[str]) -> dict[str, PairwiseDifferences]:
+    """Measure -> all pairs of respondents, tested from their scores' intervals; Holm over the pairs of all measures.
+
+    It is the cautious side, because paired answers would say more.
+    """
+    tests: dict[str, PairwiseDifferences] = {}
+    for m in measures:
+        if m.better == "neither" or any(name not in m.intervals or name not in m.scores for name in names):
+            continue
+        errors = [(m.intervals[name][1] - m.intervals[name][0]) / (2 * _Z) for name in names]
+        each = independent_differences([m.scores[name] for name in names], errors, higher_is_better=m.sign > 0)
+        if each.status == "ok":
+            tests[m.label] = each
+    upper = np.triu_indices(len(names), 1)
+    together = holm([np.array(each.p)[upper] for each in tests.values()]) if tests else ()
+    for (label, each), p in zip(tuple(tests.items()), together, strict=True):
+        adjusted = np.full((len(names), len(names)), math.nan)
+        adjusted[upper] = adjusted.T[upper] = p
+        tests[label] = replace(each, adjusted=tuple(tuple(row) for row in adjusted.tolist()))
+    return tests
 
 
 def _separation(

@@ -1,9 +1,13 @@
-"""Indicators of several measures side by side, the tests of their differences, and what more items or seeds would buy."""
+"""Indicators of several measures side by side, the tests of their differences, and what more items or seeds would buy.
+
+A difference is tested twice: for these respondents over other pictures (fixed facet), which leaves each picture out, and
+for other respondents (random facet), which draws respondents or families of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -14,10 +18,12 @@ from hqm.comparison.measures import Measure
 from hqm.comparison.value import Difference, Growth
 from hqm.psychometrics import (
     Coefficient,
+    LeftOutScores,
     ReliabilityDifference,
-    holm,
+    difference_over_clusters,
     items_needed,
     reliability_difference,
+    shared_variance,
     spearman_brown,
     standardized_reliability,
     stream,
@@ -39,15 +45,34 @@ COMPARED: Mapping[str, tuple[str, Statistic]] = {
 """Indicators that are compared: the family whose other administration they need, and the statistic."""
 BY_LENGTH = ("test_retest", "parallel_forms")
 """Families whose reliability grows with the number of items by Spearman and Brown's formula."""
+ALIKE = 1.1
+"""Up to this ratio of their lengths, tests at a common length would repeat those at the measures' own."""
 SEEDS = (2, 3, 5)
 TARGETS = (0.9, 0.95)
 
 
-def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> tuple[Floats, Floats | None] | None:
-    """(2, respondents) scores and, for rho_G, the noise; NaN for who lacks a score; None where it was not measured."""
+def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> LeftOutScores | None:
+    """Scores of a family's administrations, higher is better; NaN for who lacks one; None where it was not measured.
+
+    From the items that the administrations share where the audit has the scores without each picture, else from the
+    scores of each administration and without clusters.
+    """
     family, statistic = COMPARED[indicator]
+    noise = None
+    if statistic == "rho_g":
+        if not measure.noise:
+            return None
+        noise = np.array([measure.noise.get(name, math.nan) for name in names])
+    record = measure.left_out.get(family)
+    if record is not None:
+        rows, columns = len(record.cells), len(record.clusters)
+        absent, nothing = np.full(rows, math.nan), np.full((rows, columns), math.nan)
+        scores = measure.sign * np.stack([record.scores.get(name, absent) for name in names], axis=1)
+        without = measure.sign * np.stack([record.without.get(name, nothing) for name in names], axis=1)
+        used = 2 if statistic == "pearson" else rows
+        return LeftOutScores(scores[:used], without[:used], record.clusters, noise, record.sizes)
     second = measure.pairs.get(family)
-    if second is None or (statistic == "rho_g" and not measure.noise):
+    if second is None:
         return None
     other_sign = 1 if family == "criterion" else measure.sign  # a judge's share of faithful answers is good when high
     scores = np.array(
@@ -56,8 +81,7 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> t
             [other_sign * second.get(name, math.nan) for name in names],
         ]
     )
-    noise = np.array([measure.noise.get(name, math.nan) for name in names]) if statistic == "rho_g" else None
-    return scores, noise
+    return LeftOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
 
 
 def side_by_side(
@@ -75,9 +99,9 @@ def side_by_side(
 
 
 def _single(
-    data: tuple[Floats, Floats | None], statistic: Statistic, families: Sequence[str], rng: np.random.Generator
+    data: LeftOutScores, statistic: Statistic, families: Sequence[str], rng: np.random.Generator
 ) -> Coefficient:
-    scores, noise = data
+    scores, noise = data.scores, data.noise
     known = np.asarray(np.isfinite(scores).all(axis=0))
     if noise is not None:
         known = known & np.isfinite(noise)
@@ -108,19 +132,32 @@ def tested(
     length: int,
     seed: int,
 ) -> list[Difference]:
-    """Every pair of measures under every indicator, at their own lengths and at a common one; Holm over pairs."""
-    differences: list[Difference] = []
-    for indicator in COMPARED:
-        family = COMPARED[indicator][0]
+    """Every pair of measures under every indicator, at their own lengths and at a common one; not yet adjusted.
+
+    The common length is tested where lengths differ by more than a tenth. Test-retest is tested once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the
+    two estimate the same reliability again.
+    """
+    differences: list[Difference | None] = []
+    for indicator, (family, _) in COMPARED.items():
         lengths: list[int | None] = [None]
-        if family in BY_LENGTH and len({m.items for m in measures}) > 1:
+        items = [m.items for m in measures]
+        if family in BY_LENGTH and max(items) > ALIKE * min(items):
             lengths.append(length)
         for common in lengths:
-            differences += _corrected(
-                _difference(indicator, left, right, names, families, n_effective, common, seed)
-                for left, right in combinations(measures, 2)
-            )
-    return differences
+            for left, right in combinations(measures, 2):
+                if family != "test_retest" or indicator == _retest_of(left, right, names):
+                    differences.append(_difference(indicator, left, right, names, families, n_effective, common, seed))
+    return [difference for difference in differences if difference is not None]
+
+
+def _retest_of(left: Measure, right: Measure, names: Sequence[str]) -> str:
+    """The indicator that tests whether two measures differ in test-retest reliability."""
+    for measure in (left, right):
+        estimate = measure.estimate("test_retest.rho_g")
+        drifts = estimate is not None and "DRIFT" in estimate.flags
+        if drifts or administrations(measure, "test_retest.rho_g", names) is None:
+            return "test_retest.icc_a1"
+    return "test_retest.rho_g"
 
 
 def _difference(
@@ -136,29 +173,40 @@ def _difference(
     first, second = (administrations(m, indicator, names) for m in (left, right))
     if first is None or second is None:
         return None
-    noise = None if first[1] is None or second[1] is None else (first[1], second[1])
-    difference: ReliabilityDifference = reliability_difference(
-        first[0],
-        second[0],
-        stream(seed, f"compare {indicator} {length} {left.key} {right.key}"),
-        statistic=COMPARED[indicator][1],
-        noise=noise,
-        factors=(1.0, 1.0) if length is None else (length / left.items, length / right.items),
-        families=families,
-        n_effective=n_effective,
+    statistic = COMPARED[indicator][1]
+    factors = (1.0, 1.0) if length is None else (length / left.items, length / right.items)
+    rng = stream(seed, f"compare {indicator} {length} {left.key} {right.key}")
+    noise = None if first.noise is None or second.noise is None else (first.noise, second.noise)
+    shared = least = 0.0
+    these = _no_pictures(left, right, first, second)
+    if these is None:
+        these = difference_over_clusters(first, second, rng, statistic=statistic, factors=factors)
+        shared = shared_variance(first, second, statistic=statistic, factors=factors)
+        least = these.error if math.isfinite(these.error) else 0.0
+    others = reliability_difference(
+        first.scores, second.scores, rng, statistic=statistic, noise=noise, factors=factors, families=families,
+        n_effective=n_effective, shared=shared, least=least,
+    )  # fmt: skip
+    return Difference(
+        indicator,
+        left.label,
+        right.label,
+        length,
+        replace(these, first=others.first, second=others.second, difference=others.difference),
+        others,
     )
-    return Difference(indicator, left.label, right.label, length, difference)
 
 
-def _corrected(differences: Iterable[Difference | None]) -> list[Difference]:
-    kept = [difference for difference in differences if difference is not None]
-    known = [difference for difference in kept if math.isfinite(difference.test.p)]
-    adjusted = (
-        dict(zip(map(id, known), holm([difference.test.p for difference in known]).tolist(), strict=True))
-        if known
-        else {}
-    )
-    return [replace(difference, adjusted=adjusted.get(id(difference), math.nan)) for difference in kept]
+def _no_pictures(
+    left: Measure, right: Measure, first: LeftOutScores, second: LeftOutScores
+) -> ReliabilityDifference | None:
+    """Why pictures cannot be left out: an audit of an earlier version, or a judge who judged a sample."""
+    without = [m.label for m, data in ((left, first), (right, second)) if not data.clusters]
+    if not without:
+        return None
+    reason = f"the audit has no scores of {' and '.join(without)} with each picture left out"
+    nan = math.nan
+    return ReliabilityDifference(nan, nan, nan, status="insufficient", reason=reason)
 
 
 def growth_of(measure: Measure, more: int) -> Growth | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hqm.comparison.measures import Measure
@@ -17,16 +18,29 @@ from hqm.version import __version__
 class Difference:
     """One indicator of two measures, compared over the respondents they share.
 
-    `length` is the number of items both were brought to (None: each at its own). `adjusted` is the p-value after Holm's
-    correction over all pairs of measures under this indicator and length.
+    `length` is the number of items both were brought to (None: each at its own). `these` tests the difference for these
+    respondents over other pictures (fixed facet), `others` for other respondents (random facet). The adjusted p-values
+    come from one procedure over everything that a comparison tests (`holm_in_order`); NaN where no test was made.
     """
 
     indicator: str
     first: str
     second: str
     length: int | None
-    test: ReliabilityDifference
-    adjusted: float = math.nan
+    these: ReliabilityDifference
+    others: ReliabilityDifference
+    adjusted_these: float = math.nan
+    adjusted_others: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class TestCount:
+    """How many tests of a population were made, how many of them are more than chance, and why others were not made."""
+
+    made: int
+    beyond: int
+    not_made: Mapping[str, int]
+    """Reason -> number of tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +64,21 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Closer:
-    """Whether a measure (or a criterion) goes with one measure more than with another: Williams' test."""
+    """Whether a measure (or a criterion) goes with one measure more than with another: Williams' test.
+
+    It is about other respondents, and is adjusted together with the tests of the differences.
+    """
 
     criterion: str
     first: str
     second: str
     test: DependentCorrelations
+    adjusted: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Which pairs of respondents two measures tell apart, from the scores' intervals, corrected by Holm.
+    """Which pairs of respondents two measures tell apart, from the scores' intervals; Holm over pairs and measures.
 
     `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure, better by the second).
     """
@@ -117,18 +135,48 @@ class Comparison:
     distinct: Mapping[str, Coefficient]
     """Two types -> their heterotrait-monotrait ratio."""
     separations: tuple[Separation, ...]
+    ranks: Mapping[str, Mapping[str, tuple[int, int]]]
+    """Measure -> respondent -> the best and the worst rank that the tests of all pairs of respondents leave."""
     growth: tuple[Growth, ...]
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hqm_version: str = field(default=__version__)
 
+    def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
+        """The adjusted p-value of a difference at the measures' own lengths, for other respondents; NaN without a test.
+
+        Coefficients of the same runs share the test of test-retest reliability.
+        """
+        retest = indicator.startswith("test_retest.")
+        for d in self.differences:
+            same = d.indicator == indicator or (retest and d.indicator.startswith("test_retest."))
+            if same and d.length is None and {d.first, d.second} == {first, second}:
+                return d.adjusted_others
+        return math.nan
+
+    @property
+    def tests(self) -> Mapping[str, TestCount]:
+        """Population (`fixed_models`, `model_population`) -> how many tests of differences were made, and why not."""
+        these = [(d.these.reason, d.adjusted_these) for d in self.differences]
+        others = [(d.others.reason, d.adjusted_others) for d in self.differences]
+        others += [(c.test.reason, c.adjusted) for c in self.closer]
+        return {"fixed_models": _counted(these), "model_population": _counted(others)}
+
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
-        data = asdict(self)
+        # the audits hold the scores without each picture
+        data = asdict(replace(self, measures=tuple(replace(m, left_out={}) for m in self.measures)))
         for measure in data["measures"]:
             measure["signatures"] = {e["indicator"]: e["signature"] for e in measure.pop("estimates")}
+        data["tests"] = {population: asdict(count) for population, count in self.tests.items()}
         return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _counted(tests: Sequence[tuple[str, float]]) -> TestCount:
+    adjusted = [p for _, p in tests if math.isfinite(p)]
+    reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
+    return TestCount(len(adjusted), sum(p < 0.05 for p in adjusted), dict(reasons))
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ an entry in such a list; `catalogue` finds it, `engine` asks what it needs, comp
 
 from __future__ import annotations
 
-from hqm.indicators.cases import Case, Protocol, case
+from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.catalogue import all_indicators, indicator_named, statistics
 from hqm.indicators.comparisons import compare, compare_runs, describe, expected, people_agree
 from hqm.indicators.families import INDICATOR_FAMILIES
@@ -25,5 +25,5 @@ from hqm.indicators.value import Indicator
 
 __all__ = [
     "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare",
-    "compare_runs", "coverage", "describe", "expected", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
+    "compare_runs", "coverage", "describe", "expected", "family_of", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
 ]  # fmt: skip

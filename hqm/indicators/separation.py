@@ -18,6 +18,7 @@ from hqm.psychometrics import (
     Statistic,
     aggregate,
     chance_corrected,
+    holm_tests,
     minimum_detectable_difference,
     paired_differences,
     resample,
@@ -69,9 +70,32 @@ def _separable_adjacent(case: Case) -> Result:
 
 
 def _minimum_difference(case: Case) -> Result:
-    errors = np.asarray(case.once(_differences).se)[np.triu_indices(len(case.respondents), 1)]
-    typical = float(np.median(errors)) if len(errors) else np.nan
-    return result(minimum_detectable_difference(typical), error=number(typical))
+    """Of the pair whose standard error is the median of all pairs; Student's t over clusters of items."""
+    study = case.once(_differences)
+    typical = _typical_error(study)
+    return result(_least(study, typical), error=number(typical), any_pair=number(_least(study, typical, _tests(study))))
+
+
+def _minimum_difference_holm(case: Case) -> Result:
+    """As `minimum_difference`, with the level divided as Holm's procedure divides it for the pairs still undecided."""
+    study = case.once(_differences)
+    typical, (apart, pairs) = _typical_error(study), study.separable_pairs(adjust=True)
+    least = _least(study, typical, _tests(study))
+    return result(least, error=number(typical), tests=_tests(study), apart=apart, pairs=pairs)
+
+
+def _typical_error(study: PairwiseDifferences) -> float:
+    errors = np.asarray(study.se)[np.triu_indices(len(study.scores), 1)]
+    return float(np.median(errors)) if len(errors) else np.nan
+
+
+def _tests(study: PairwiseDifferences) -> float:
+    apart, pairs = study.separable_pairs(adjust=True)
+    return holm_tests(pairs, apart)
+
+
+def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> float:
+    return minimum_detectable_difference(error, level=study.level, tests=tests, clusters=study.n_clusters)
 
 
 def _levels(case: Case) -> Result:
@@ -188,8 +212,14 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference", family=_FAMILY, needs=_PAIRS, compute=_minimum_difference, better="lower", headline=_FAMILY,
-        meaning="The smallest difference between two respondents found with 80% power.",
+        meaning="The smallest difference between two respondents that one planned comparison finds with 80% power.",
         explains=(minimum_detectable_difference, paired_differences),
+    ),
+    Indicator(
+        name="minimum_difference_holm", title="minimum difference, any pair (Holm)", family=_FAMILY, needs=_PAIRS,
+        compute=_minimum_difference_holm, better="lower", headline=_FAMILY,
+        meaning="The smallest difference found with 80% power for any pair, when all pairs are compared (Holm).",
+        explains=(minimum_detectable_difference, holm_tests, paired_differences),
     ),
     Indicator(
         name="levels", family=_FAMILY, needs=_PAIRS, compute=_levels, explains=(separation,),

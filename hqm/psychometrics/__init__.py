@@ -39,6 +39,7 @@ from hqm.psychometrics.dependent import ReliabilityDifference, reliability_diffe
 from hqm.psychometrics.detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.discriminability import (
     PairwiseDifferences,
+    holm_tests,
     independent_differences,
     items_for_gap,
     minimum_detectable_difference,
@@ -78,9 +79,10 @@ from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
 from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
+from hqm.psychometrics.left_out_differences import LeftOutScores, difference_over_clusters, shared_variance
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
-from hqm.psychometrics.multiple import benjamini_hochberg, holm
+from hqm.psychometrics.multiple import benjamini_hochberg, holm, holm_in_order
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
 from hqm.psychometrics.position import PositionBias, position_bias
@@ -153,6 +155,7 @@ __all__ = [
     "LabelError",
     "LabelErrors",
     "Leakage",
+    "LeftOutScores",
     "LengthElasticity",
     "Multitrait",
     "PairCoherence",
@@ -200,6 +203,7 @@ __all__ = [
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
+    "difference_over_clusters",
     "drift_test",
     "duplicate_items",
     "equivalence",
@@ -212,6 +216,8 @@ __all__ = [
     "grim",
     "gwet_ac1",
     "holm",
+    "holm_in_order",
+    "holm_tests",
     "htmt",
     "htmt_of",
     "icc",
@@ -265,6 +271,7 @@ __all__ = [
     "sampling_probability",
     "saturation",
     "separation",
+    "shared_variance",
     "shift_heterogeneity",
     "shift_heterogeneity_of_scores",
     "signal_detection",

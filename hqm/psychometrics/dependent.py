@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +37,8 @@ class ReliabilityDifference:
     level: float = 0.95
     status: Status = "ok"
     reason: str = ""
+    error: float = math.nan
+    """The standard error of the difference of both values' atanh."""
 
 
 def weighted_reliability(
@@ -98,20 +100,23 @@ def reliability_difference(
     factors: tuple[float, float] = (1.0, 1.0),
     families: Sequence[str] | None = None,
     n_effective: float | None = None,
+    shared: float = 0.0,
+    least: float = 0.0,
     replicates: int = 2000,
     level: float = 0.95,
 ) -> ReliabilityDifference:
-    """By how much one measure is more reliable than another, for the same respondents.
+    """By how much one measure is more reliable than another, for other respondents (random facet).
 
     Strong respondents are strong in both measures, so the two reliabilities go up and down together, and whether their
     intervals overlap says nothing. Here each replicate draws the same respondents (or families) for both.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
-        SE(T) over replicates; the interval of rho_one - rho_other is that of T, taken back around the mean of both
+        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T, taken back around the
+        mean of both
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. On the scale of Fisher's z the test held
-    its size from 12 respondents on in simulation (rejections of 4 to 6% at the 5% level); the middle replicates alone
-    rejected 6 to 8%. The test generalises over respondents, not over items.
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. docs/psychometrics_compare.md has the rates
+    of false alarms, which `tests/perf/compare_errors.py` measures. Other respondents meet other items too, so the error
+    contains what the items do to all respondents alike, and is never smaller than the error over items.
 
     - `measure, other`: (administrations, respondents): each measure's scores; respondents that lack one are left out.
     - `statistic, noise`: As in `weighted_reliability`; the noise of each measure.
@@ -120,9 +125,12 @@ def reliability_difference(
     - `families`: (respondents,): relatives are drawn together. With fewer than 10 families respondents are drawn and
       the error is widened by sqrt(n / n_effective).
     - `n_effective`: The number of independent respondents, for that case.
+    - `shared, least`: The variance of T over items that all respondents share (`shared_variance`), and the standard
+      error of T over items for these respondents; where known.
 
-    The status is `insufficient` below 3 respondents; without interval and test below 10. The status is `degenerate`
-    where scores do not vary or a reliability is 1 by construction.
+    The status is `insufficient` without a test below 10 independent respondents, and where all are of one family; below
+    3 respondents there are no values either. The status is `degenerate` where scores do not vary, a reliability is 1 by
+    construction, or both measures give the same scores.
 
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=40)
@@ -151,7 +159,7 @@ def reliability_difference(
 
     def both(weights: Array) -> tuple[Array, Array]:
         pair = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
-        first, second = (_longer(r, f) for r, f in zip(pair, factors, strict=True))
+        first, second = (lengthened(r, f) for r, f in zip(pair, factors, strict=True))
         return first, second
 
     x, y = (float(v[0]) for v in both(np.ones((1, n))))
@@ -159,54 +167,67 @@ def reliability_difference(
         reason = "a reliability is 1 by construction, or has no value at this length"
         return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
     kept = None if families is None else [f for f, k in zip(families, known.tolist(), strict=True) if k]
-    return _resampled(both, x, y, n, kept, n_effective, rng, replicates, level)
+    units, drawn, widen, what = _units(n, kept, n_effective)
+    if not widen:
+        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="insufficient", reason=what)
+    first, second = both(multiplicities(n, rng, replicates, drawn))
+    finite = np.isfinite(first) & np.isfinite(second)
+    if finite.sum() < replicates // 2:
+        reason = "most resamples of the respondents have no reliability"
+        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
+    distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(np.clip(second[finite], -_EDGE, _EDGE))
+    error = max(math.sqrt((float(distance.std(ddof=1)) * widen) ** 2 + shared), least)
+    if error < 1e-12:
+        reason = "both measures give the same scores"
+        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
+    return on_fisher_scale(x, y, error, units - 1, n, f"bootstrap over {what}, {replicates}", level)
 
 
-def _longer(reliability: Array, factor: float) -> Array:
-    """Spearman-Brown for an array; NaN where it has no value."""
+def lengthened(reliability: Array, factor: float) -> Array:
+    """`spearman_brown` of an array; NaN where it has no value.
+
+    >>> lengthened(np.array([0.6, -1.5]), 2).round(2)
+    array([0.75,  nan])
+    """
     if factor == 1:
         return reliability
     below = 1 + (factor - 1) * reliability
     return np.where(below > 0, factor * reliability / np.where(below > 0, below, 1.0), np.nan)
 
 
-def _resampled(
-    both: Callable[[Array], tuple[Array, Array]],
-    x: float,
-    y: float,
-    n: int,
-    families: Sequence[str] | None,
-    n_effective: float | None,
-    rng: np.random.Generator,
-    replicates: int,
-    level: float,
+def _units(
+    n: int, families: Sequence[str] | None, n_effective: float | None
+) -> tuple[float, Sequence[str] | None, float, str]:
+    """How many units are drawn, which, by how much the error is widened (0: no test), and in words, or why not."""
+    related = len(set(families)) if families is not None else n
+    if related == n:
+        few = f"a test over respondents needs {FEWEST} in both, there are {n}"
+        return (n, None, 1.0, "respondents") if n >= FEWEST else (n, None, 0.0, few)
+    if related == 1:
+        return 1, None, 0.0, "all respondents are of one family"
+    if related >= FEWEST:
+        return related, families, 1.0, "families"
+    size = n_effective if n_effective is not None and math.isfinite(n_effective) else related
+    if size < FEWEST:
+        counted = f"{n} of {related} families, which count as {size:.3g}"
+        return size, None, 0.0, f"a test over respondents needs {FEWEST} independent ones, there are {counted}"
+    return min(size, n), None, math.sqrt(n / min(size, n)), f"respondents, n_eff {size:.4g}"
+
+
+def on_fisher_scale(
+    x: float, y: float, error: float, df: float, n: int, method: str, level: float
 ) -> ReliabilityDifference:
+    """The test that two reliabilities are equal, from the standard error of the difference of their atanh.
+
+    >>> result = on_fisher_scale(0.9, 0.8, 0.2, 99, 20, "known", 0.95)
+    >>> round(result.p, 3), result.low < 0 < result.high
+    (0.065, True)
+    """
     from scipy.stats import t as student
 
-    units, widen, what = n, 1.0, "respondents"
-    drawn: Sequence[str] | None = None
-    if families is not None and len(set(families)) < n:
-        if len(set(families)) >= FEWEST:
-            units, what, drawn = len(set(families)), "families", families
-        elif n_effective is not None and math.isfinite(n_effective) and n_effective < n:
-            widen = math.sqrt(n / max(n_effective, 1.0))
-            what = f"respondents, n_eff {n_effective:.4g}"
-    if units < FEWEST:
-        reason = f"a test needs {FEWEST} respondents in both, there are {units}"
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, reason=reason)
-    first, second = both(multiplicities(n, rng, replicates, drawn))
-    known = np.isfinite(first) & np.isfinite(second)
-    if known.sum() < replicates // 2:
-        reason = "most resamples of the respondents have no reliability"
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, reason=reason)
-    first, second = first[known], second[known]
-    distance = np.arctanh(np.clip(first, -_EDGE, _EDGE)) - np.arctanh(np.clip(second, -_EDGE, _EDGE))
-    error = float(distance.std(ddof=1)) * widen
-    gap = math.atanh(x) - math.atanh(y)
-    freedom = max((n_effective or units) if widen > 1 else units, 2.0) - 1
-    p = 2 * float(student.sf(abs(gap) / error, freedom)) if error > 1e-12 else float(abs(gap) < 1e-12)
-    middle, half = (math.atanh(x) + math.atanh(y)) / 2, float(student.ppf(0.5 + level / 2, freedom)) * error
+    gap, middle = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
+    half = float(student.ppf(0.5 + level / 2, df)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
     low, high = (math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half))
-    method = f"bootstrap over {what}, {replicates}"
-    return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level)
+    p = 2 * float(student.sf(abs(gap) / error, df))
+    return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)
