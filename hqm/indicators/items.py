@@ -15,6 +15,7 @@ from hqm.indicators.cases import Case, number
 from hqm.indicators.families import ITEMS
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
 from hqm.psychometrics import (
+    Coefficient,
     ItemAnalysis,
     LabelErrors,
     PlantedFaults,
@@ -27,6 +28,7 @@ from hqm.psychometrics import (
     rasch,
     reading_list,
 )
+from hqm.psychometrics.irt import LEAST, WHY
 from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
 
@@ -65,12 +67,14 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
 
 
 def _discrimination(case: Case) -> Result:
-    """The median over items."""
+    """The median over items whose scores vary, with the number of items of either kind."""
     rest = case.once(_with_rest)
     difficulty = [number(item.difficulty) for item in case.once(_analysis).items]
     ids = [item.id for item in case.items]
     places = {"ids": ids, "difficulty": difficulty, "item_rest": [number(r) for r in rest]}
-    return result(float(np.median(rest[np.isfinite(rest)])), map=places)
+    known = rest[np.isfinite(rest)]
+    median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
+    return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
 
 
 def _oriented(case: Case) -> Array:
@@ -117,8 +121,14 @@ def _negative(case: Case) -> Result:
 
 
 def _dead(case: Case) -> Result:
-    """Items whose difficulty is exactly 0 or 1."""
-    return _listed(case, (i for i, item in enumerate(case.once(_analysis).items) if item.difficulty in (0.0, 1.0)))
+    """Items whose difficulty is exactly 0 or 1 over at least three respondents with a score.
+
+    A description of these respondents, no search for faults: with few of them good easy items are among these.
+    """
+    items = case.once(_analysis).items
+    listed = _listed(case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0)))
+    few = sum(item.n < 3 for item in items)
+    return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
 def _candidates(case: Case) -> LabelErrors:
@@ -184,7 +194,7 @@ def _rasch(case: Case) -> Rasch:
 
 def _enough_for_rasch(case: Case) -> bool:
     scores = case.item_scores[0]
-    return len(case.respondents) >= 30 and bool(np.isin(scores[np.isfinite(scores)], (0, 1)).all())
+    return len(case.respondents) >= LEAST["rasch"] and bool(np.isin(scores[np.isfinite(scores)], (0, 1)).all())
 
 
 def _misfit(case: Case) -> Result:
@@ -208,7 +218,7 @@ _VARYING = study_of(
 # the count first: with few respondents a fit says nothing and takes long
 _THIRTY = need(
     "30 respondents with scores of 0 or 1", _enough_for_rasch,
-    "a Rasch model needs 30 respondents with 0/1 scores, there are {n}", "insufficient",
+    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}: {WHY['rasch']}", "insufficient",
 )  # fmt: skip
 
 indicators = (
