@@ -224,7 +224,7 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
         for indicator in catalogue.indicators_of(given.family):
             calls.clear()
             answer = engine.answer(replace(given), indicator)
-            if answer is None or answer.coefficient.status != "ok":
+            if answer is None or not math.isfinite(answer.coefficient.value):
                 continue
             computed.append(indicator)
             named = {function.__name__ for function in indicator.explains}

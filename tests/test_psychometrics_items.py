@@ -110,14 +110,17 @@ def test_good_items_are_not_accused() -> None:
 
 
 def test_an_outlying_respondent_does_not_make_a_wrong_key() -> None:
-    """One very weak respondent passes what nobody else passes: Student's test is fooled, the permutation is not."""
+    """One very weak respondent passes what nobody else passes: Student's test is fooled, the exact test is not."""
     rng = np.random.default_rng(5)
     x = (rng.random((20, 50)) < 0.9).astype(float)
     x[0] = 0
     x[:, 7] = 0
     x[0, 7] = 1
-    assert 7 in psy.item_analysis(x).of("reversed")
-    # one of twenty: p = .05 is the least that a permutation can give
+    analysis = psy.item_analysis(x)
+    assert analysis.items[7].item_rest < 0
+    assert analysis.items[7].q < 0.001
+    assert analysis.of("reversed") == ()
+    # one of twenty: p = .05 is the least that the exact test can give
     assert psy.label_error_candidates(x, rng=rng).candidates == ()
 
 

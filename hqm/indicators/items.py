@@ -1,8 +1,13 @@
-"""What single items contribute: difficulty, discrimination, labels that look wrong, duplicates."""
+"""What single items contribute: difficulty, discrimination, labels that look wrong, duplicates.
+
+A count of faults says how many faults it would find: under a fifth, it is no information about the benchmark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,20 +15,30 @@ from hqm.indicators.cases import Case, number
 from hqm.indicators.families import ITEMS
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
 from hqm.psychometrics import (
+    Coefficient,
     ItemAnalysis,
     LabelErrors,
+    PlantedFaults,
     Rasch,
+    ReadingList,
     duplicate_items,
     item_analysis,
     label_error_candidates,
+    planted_faults,
     rasch,
+    reading_list,
 )
+from hqm.psychometrics.irt import LEAST, WHY
 from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
 
 _SHOWN = 50
 """How many items a list in a detail names."""
 _PERMUTATIONS = 1999
+_INFORMATIVE = 0.2
+"""The share of planted faults that a search must find for its count to say anything."""
+_PLANTED = 0.02
+"""Of the items, how many get a planted fault."""
 
 
 def _duplicates(case: Case) -> Result:
@@ -52,38 +67,125 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
 
 
 def _discrimination(case: Case) -> Result:
-    """The median over items."""
+    """The median over items whose scores vary, with the number of items of either kind."""
     rest = case.once(_with_rest)
     difficulty = [number(item.difficulty) for item in case.once(_analysis).items]
     ids = [item.id for item in case.items]
     places = {"ids": ids, "difficulty": difficulty, "item_rest": [number(r) for r in rest]}
-    return result(float(np.median(rest[np.isfinite(rest)])), map=places)
+    known = rest[np.isfinite(rest)]
+    median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
+    return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
+
+
+def _oriented(case: Case) -> Array:
+    """(respondents, items): the item scores, higher being better."""
+    scores: Array = case.item_scores[0]
+    return 1 - scores if case.metric.better == "lower" else scores
+
+
+def _hits(case: Case) -> Array:
+    """(items,): the chance that a wrong answer meets a wrong key."""
+    return np.array([1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in case.items])
+
+
+def _power(case: Case, name: str, search: Callable[[Array], Collection[int]], most: int = 2000, faults: int = 200) -> PlantedFaults:  # fmt: skip
+    rng = stream(case.seed, f"{name}.planted")
+    return planted_faults(
+        _oriented(case), search, rng=rng, hit=_hits(case), share=_PLANTED, most=most, faults=faults
+    )  # fmt: skip
+
+
+def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
+    """A count of faults with the share of planted ones that it would find; under a fifth it is not informative."""
+    stated = {
+        "found": number(power.power), "error": number(power.error), "share_planted": _PLANTED,
+        "planted": power.planted, "repeats": power.repeats,
+    }  # fmt: skip
+    coefficient = counted.coefficient
+    if power.status == "ok" and power.power < _INFORMATIVE:
+        reason = (
+            f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)} respondents would show "
+            f"{power.power:.0%}: the count says little about how many there are; read the items of the reading list"
+        )
+        coefficient = replace(coefficient, status="not_informative", reason=reason)
+    return Result(coefficient, {**counted.detail, "power": stated}, counted.flags)
 
 
 def _negative(case: Case) -> Result:
-    """The number of items with a negative correlation whose q lies below alpha."""
-    study = case.once(_analysis)
-    return _listed(case, (i for i, item in enumerate(study.items) if item.item_rest < 0 and item.q < study.alpha))
+    """The number of items in the band `reversed`."""
+
+    def search(scores: Array) -> Collection[int]:
+        return item_analysis(scores, n_eff=case.n_effective).of("reversed")
+
+    return _with_power(case, _listed(case, case.once(_analysis).of("reversed")), _power(case, "negative_items", search))
 
 
 def _dead(case: Case) -> Result:
-    """Items whose difficulty is exactly 0 or 1."""
-    return _listed(case, (i for i, item in enumerate(case.once(_analysis).items) if item.difficulty in (0.0, 1.0)))
+    """Items whose difficulty is exactly 0 or 1 over at least three respondents with a score.
+
+    A description of these respondents, no search for faults: with few of them good easy items are among these.
+    """
+    items = case.once(_analysis).items
+    listed = _listed(case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0)))
+    few = sum(item.n < 3 for item in items)
+    return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
 def _candidates(case: Case) -> LabelErrors:
     rng = stream(case.seed, "label_errors")
-    return label_error_candidates(case.item_scores[0], rng=rng, permutations=_PERMUTATIONS)
+    return label_error_candidates(case.item_scores[0], rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective)
+
+
+def _to_read(case: Case) -> ReadingList:
+    rng = stream(case.seed, "reading_list")
+    return reading_list(_oriented(case), rng=rng, hit=_hits(case), most=_SHOWN, share=_PLANTED)
 
 
 def _label_errors(case: Case) -> Result:
-    """The number of candidates."""
-    candidates = case.once(_candidates).candidates
+    """The items that the exact test names, and those that the reading list is sure of."""
+    tested, listed = case.once(_candidates).candidates, case.once(_to_read)
+    rows: dict[int, dict[str, Any]] = {
+        c.item: {"item": case.items[c.item].id, "item_rest": number(c.item_rest), "reversals": number(c.reversals), "q": number(c.q)}
+        for c in tested
+    }  # fmt: skip
+    for named in listed.named:
+        row = rows.setdefault(named.item, {"item": case.items[named.item].id, "item_rest": number(named.item_rest)})
+        row["expected"] = number(named.expected)
+    rng = stream(case.seed, "label_errors.search")
+
+    def search(scores: Array) -> Collection[int]:
+        errors = label_error_candidates(scores, rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective)
+        return [candidate.item for candidate in errors.candidates]
+
+    power = _power(case, "label_errors", search)
+    # what both name together is at least what either does
+    if listed.status == "ok" and listed.power_named > power.power:
+        power = replace(power, power=listed.power_named, planted=listed.planted)
+    counted = result(
+        float(len(rows)), candidates=list(rows.values())[:_SHOWN], tested=len(tested), sure=len(listed.named)
+    )
+    return _with_power(case, counted, power)
+
+
+def _reading_list(case: Case) -> Result:
+    """The sum of the chances in the list."""
+    study = case.once(_to_read)
     rows = [
-        {"item": case.items[c.item].id, "item_rest": number(c.item_rest), "reversals": number(c.reversals), "q": number(c.q)}
-        for c in candidates[:_SHOWN]
+        {
+            "rank": rank, "item": case.items[row.item].id, "item_rest": number(row.item_rest),
+            "fails": [case.respondents[m] for m in row.fails], "expected": number(row.expected),
+        }
+        for rank, row in enumerate(study.items, 1)
     ]  # fmt: skip
-    return result(float(len(candidates)), candidates=rows)
+    power = {"true_among_first": number(study.power), "planted": study.planted, "share_planted": _PLANTED}
+    coefficient = result(study.expected).coefficient
+    if study.power < _INFORMATIVE:
+        reason = (
+            f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the first {study.planted} in "
+            f"the list are faults: {len(case.respondents)} respondents like these do not show which items to read"
+        )
+        coefficient = replace(coefficient, status="not_informative", reason=reason)
+    return Result(coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power})
 
 
 def _rasch(case: Case) -> Rasch:
@@ -92,16 +194,21 @@ def _rasch(case: Case) -> Rasch:
 
 def _enough_for_rasch(case: Case) -> bool:
     scores = case.item_scores[0]
-    return len(case.respondents) >= 30 and bool(np.isin(scores[np.isfinite(scores)], (0, 1)).all())
+    return len(case.respondents) >= LEAST["rasch"] and bool(np.isin(scores[np.isfinite(scores)], (0, 1)).all())
 
 
 def _misfit(case: Case) -> Result:
     """The number of items that the fit calls misfits."""
+
+    def search(scores: Array) -> Collection[int]:
+        return [i for i, item in enumerate(rasch(scores, n_eff=case.n_effective).items) if item.misfit]
+
     study = case.once(_rasch)
     listed = _listed(case, (i for i, item in enumerate(study.items) if item.misfit))
     difficulty = [number(item.difficulty) for item in study.items]
     detail = {"separation": number(study.separation), "difficulty": difficulty, **listed.detail}
-    return Result(listed.coefficient, detail, study.flags)
+    power = _power(case, "misfit_items", search, most=400, faults=8)
+    return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
 
 
 _FAMILY = (ITEMS,)
@@ -111,7 +218,7 @@ _VARYING = study_of(
 # the count first: with few respondents a fit says nothing and takes long
 _THIRTY = need(
     "30 respondents with scores of 0 or 1", _enough_for_rasch,
-    "a Rasch model needs 30 respondents with 0/1 scores, there are {n}", "insufficient",
+    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}: {WHY['rasch']}", "insufficient",
 )  # fmt: skip
 
 indicators = (
@@ -126,19 +233,25 @@ indicators = (
     Indicator(
         name="negative_items", family=_FAMILY, needs=(MEAN_OF_ITEMS, _VARYING), compute=_negative, headline=_FAMILY,
         meaning="Items whose correlation with the rest is negative beyond chance (false discovery rate 5%).",
-        explains=(item_analysis,), better="lower", digits=0,
+        explains=(item_analysis, planted_faults), better="lower", digits=0,
     ),
     Indicator(
         name="dead_items", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_dead, explains=(item_analysis,), headline=_FAMILY,
         meaning="Items that every respondent gets right, or every one wrong.", better="lower", digits=0,
     ),
     Indicator(
-        name="label_errors", family=_FAMILY, compute=_label_errors, explains=(label_error_candidates,), headline=_FAMILY,
+        name="label_errors", family=_FAMILY, compute=_label_errors, explains=(label_error_candidates, reading_list, planted_faults),
+        headline=_FAMILY,
         meaning="Items that strong respondents fail and weak ones pass beyond chance: read their labels.",
         needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)), better="lower", digits=0,
     ),
     Indicator(
-        name="misfit_items", family=_FAMILY, compute=_misfit, explains=(rasch,), better="lower", digits=0,
+        name="reading_list", family=_FAMILY, compute=_reading_list, explains=(reading_list,), headline=_FAMILY,
+        meaning="Wrong keys to be expected among the items to read first: those that able respondents fail and weak ones pass.",
+        needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)), better="lower", digits=1,
+    ),
+    Indicator(
+        name="misfit_items", family=_FAMILY, compute=_misfit, explains=(rasch, planted_faults), better="lower", digits=0,
         meaning="Items outside the Rasch model's fit (infit or outfit), where respondents are many enough.",
         needs=(MEAN_OF_ITEMS, _THIRTY, study_of("a fit of the Rasch model", _rasch)),
     ),

@@ -85,6 +85,7 @@ from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
 from hqm.psychometrics.multiple import benjamini_hochberg, holm, holm_in_order
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
+from hqm.psychometrics.planted import PlantedFaults, planted_faults, with_wrong_keys
 from hqm.psychometrics.position import PositionBias, position_bias
 from hqm.psychometrics.probability import (
     ExpectedRetest,
@@ -114,6 +115,7 @@ from hqm.psychometrics.splitting import SplitHalf, split_half
 from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.weights import stream
+from hqm.psychometrics.wrong_keys import ItemToRead, ReadingList, reading_list
 
 __all__ = [
     "ICC",
@@ -148,6 +150,7 @@ __all__ = [
     "ItemAnalysis",
     "ItemResponseModel",
     "ItemStatistics",
+    "ItemToRead",
     "JudgeAgreement",
     "JudgeErrors",
     "JudgeNoise",
@@ -162,12 +165,14 @@ __all__ = [
     "PairOrder",
     "PairwiseDifferences",
     "Plan",
+    "PlantedFaults",
     "PositionBias",
     "RangeRestriction",
     "RankStability",
     "Rasch",
     "RaschItem",
     "RaterVariance",
+    "ReadingList",
     "ReliabilityDifference",
     "RepeatedMeasures",
     "Replicates",
@@ -254,6 +259,7 @@ __all__ = [
     "paired_differences",
     "partial_pearson",
     "pearson",
+    "planted_faults",
     "position_bias",
     "ppi_scores",
     "prmse",
@@ -261,6 +267,7 @@ __all__ = [
     "rank_stability",
     "rasch",
     "rater_share",
+    "reading_list",
     "reliability_difference",
     "repeated_measures",
     "resample",
@@ -289,4 +296,5 @@ __all__ = [
     "type_coverage",
     "weighted_reliability",
     "williams_test",
+    "with_wrong_keys",
 ]

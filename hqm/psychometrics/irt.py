@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +15,15 @@ from hqm.psychometrics.marginal import fit
 from hqm.psychometrics.result import Status
 
 Model = Literal["auto", "rasch", "2pl with priors", "2pl"]
-LEAST = {"rasch": 30, "2pl with priors": 30, "2pl": 200}
+LEAST: Mapping[str, int] = {"rasch": 30, "2pl with priors": 30, "2pl": 200}
+"""The fewest independent respondents for each model."""
+_WITHIN_ONE = "with so many a difficulty is known to within 1 logit at 95 % (Linacre 1994)"
+WHY: Mapping[str, str] = {
+    "rasch": _WITHIN_ONE,
+    "2pl with priors": _WITHIN_ONE,
+    "2pl": "the fewest with which free slopes were recovered (Drasgow 1989); with 100 they correlate .8 with the true ones",
+}
+"""Where each number comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,8 @@ def item_response(
         P(x = 1 | theta) = 1 / (1 + exp(-(a theta + d)))
 
     Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this
-    sample.
+    sample. Linacre, J. M. (1994). Rasch Measurement Transactions, 7, 328 (30 respondents). Drasgow, F. (1989). Applied
+    Psychological Measurement, 13, 77-90 (200).
 
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
     - `model`: `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log a ~ N(0, 0.5), d ~
@@ -74,7 +84,7 @@ def item_response(
     >>> result = item_response((rng.random((300, 8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
     >>> result.model, float(np.round(np.corrcoef(result.difficulty, b)[0, 1], 1))
     ('2pl', 1.0)
-    >>> item_response(np.zeros((20, 8))).reason
+    >>> item_response(np.zeros((20, 8))).reason.partition(":")[0]
     'rasch needs 30 independent respondents, there are 20'
     """
     x = shaped(scores, "respondents, items")
@@ -88,7 +98,8 @@ def item_response(
         return ItemResponseModel(model, n=n, status=status, reason=reason)
 
     if size < LEAST[model] and (gate or n < 3):
-        return absent("insufficient", f"{model} needs {LEAST[model]} independent respondents, there are {size:.4g}")
+        reason = f"{model} needs {LEAST[model]} independent respondents, there are {size:.4g}: {WHY[model]}"
+        return absent("insufficient", reason)
     seen = np.isfinite(x)
     if not np.isin(x[seen], (0, 1)).all():
         return absent("not_applicable", "the item scores are not 0 or 1")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers, normal_quantile, shaped
 from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.rank_sum import rank_sum_p
 from hqm.psychometrics.result import Status
 
 Band = Literal["very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"]
@@ -26,8 +27,8 @@ class ItemStatistics:
       p-value, and the same after Benjamini and Hochberg over all items of the call.
     - `n`: Respondents with a score.
     - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20), `reversed` (below 0):
-      only when q is below alpha, else `undetermined`. An item that everyone passes is `solved`, that no one passes is
-      `dead`, with one other score throughout `flat`.
+      only when q is below alpha, and for `reversed` the exact test of ranks agrees; else `undetermined`. An item that
+      everyone passes is `solved`, that no one passes is `dead`, with one other score throughout `flat`.
     """
 
     difficulty: float
@@ -61,6 +62,16 @@ class ItemAnalysis:
     def of(self, band: Band) -> tuple[int, ...]:
         """Numbers of the items in a band."""
         return tuple(i for i, item in enumerate(self.items) if item.band == band)
+
+
+def item_rest(scores: npt.ArrayLike) -> Array:
+    """(items,): the correlation of each item with the mean of the other items, over respondents; NaN where it is undefined.
+
+    >>> item_rest([[1, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1]]).round(2)
+    array([ 0.5 ,  0.5 ,  0.5 , -0.94])
+    """
+    x = shaped(scores, "respondents, items")
+    return _correlations(x, _rest(x))[0]
 
 
 def _rest(x: Array) -> Array:
@@ -111,7 +122,8 @@ def item_analysis(
         p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
 
     Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the bands. The interval
-    generalises over respondents.
+    generalises over respondents. Student's test of r is fooled by a few outlying respondents, so `reversed` needs
+    the rank sum test of `label_error_candidates` too.
 
     - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
     - `alpha`: False discovery rate of the bands.
@@ -133,10 +145,12 @@ def item_analysis(
         reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
         return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
 
-    r, n = _correlations(x, _rest(x))
+    rest = _rest(x)
+    r, n = _correlations(x, rest)
     shrunk = n * size / respondents
     p = _two_sided(r, shrunk)
     q = benjamini_hochberg(p)
+    proved = _reversed_q(x, rest, r, n_eff) < alpha
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
@@ -148,13 +162,13 @@ def item_analysis(
             items.append(ItemStatistics(*none, 0, "undetermined", "insufficient", "no respondent has a score"))
             continue
         mean, variance = float(column.mean()), float(column.var(ddof=1)) if len(column) > 1 else math.nan
-        band, status, reason = _verdict(column, float(r[i]), float(q[i]), alpha)
+        band, status, reason = _verdict(column, float(r[i]), float(q[i]), alpha, bool(proved[i]))
         of_rest = (float(r[i]), float(low[i]), float(high[i]), float(p[i]), float(q[i]))
         items.append(ItemStatistics(mean, variance, *of_rest, len(column), band, status, reason))
     return ItemAnalysis(tuple(items), respondents, size, alpha, level)
 
 
-def _verdict(column: Array, r: float, q: float, alpha: float) -> tuple[Band, Status, str]:
+def _verdict(column: Array, r: float, q: float, alpha: float, proved: bool) -> tuple[Band, Status, str]:
     if np.ptp(column) <= 1e-12:
         reason = f"all {len(column)} respondents score {column[0]:g}"
         named: dict[float, Band] = {0.0: "dead", 1.0: "solved"}
@@ -166,7 +180,7 @@ def _verdict(column: Array, r: float, q: float, alpha: float) -> tuple[Band, Sta
     if not q < alpha:
         return "undetermined", "ok", ""
     if r < 0:
-        return "reversed", "ok", ""
+        return "reversed" if proved else "undetermined", "ok", ""
     bands: list[tuple[float, Band]] = [(0.4, "very good"), (0.3, "good"), (0.2, "marginal")]
     return next((name for least, name in bands if r >= least), "poor"), "ok", ""
 
@@ -209,18 +223,16 @@ def label_error_candidates(
 ) -> LabelErrors:
     """Items that strong respondents fail and weak ones pass.
 
-    A wrong key turns an item round: its item-rest correlation becomes negative. With few respondents many good items
-    are negative by chance, so an item is named only if its one-sided test survives Benjamini and Hochberg over all
-    items, and a permutation test, which needs no normal scores, agrees.
+    A wrong key turns an item round: its item-rest correlation becomes negative. By chance many good items are negative
+    too, so an item is named only if an exact test survives Benjamini and Hochberg over all items: that the passing
+    respondents rank so low elsewhere (Wilcoxon 1945). No p is below 1 / C(n, k): with 12 respondents .001. Graded
+    scores: Student's test of r, and a permutation test must agree. An item can also be turned round by its wording.
 
-    Candidates are to be looked at, not to be dropped: an item can also be turned round by its wording.
+        p = P(rank sum of k of n respondents drawn at random <= that of the k who pass)
 
-    - `scores`: (respondents, items); NaN where an answer was not scored.
-    - `rng`: For the permutations.
+    - `scores`: (respondents, items); NaN where an answer was not scored. `permutations`: for graded scores.
     - `alpha`: False discovery rate, and level of the permutation test.
-    - `permutations`: Random assignments for each candidate.
-    - `n_eff`: The number of independent respondents, where some are relatives; Student's test uses it, the
-      permutation does not.
+    - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by sqrt(n_eff / n).
 
     The status is `insufficient` for fewer than 5 respondents or 3 items.
 
@@ -238,20 +250,39 @@ def label_error_candidates(
         reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
         return LabelErrors((), alpha, permutations, "insufficient", reason)
     rest = _rest(x)
-    r, n = _correlations(x, rest)
-    both_sides = _two_sided(r, n if n_eff is None else n * min(1.0, n_eff / respondents))
-    q = benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
+    r, _ = _correlations(x, rest)
+    binary = _binary(x)
+    q = _reversed_q(x, rest, r, n_eff)
     candidates = []
     for i in np.flatnonzero(q < alpha):
         seen = np.isfinite(x[:, i])
         own, others = x[seen, i], rest[seen, i]
-        shuffled = rng.permuted(np.tile(own, (permutations, 1)), axis=1) @ (others - others.mean())
-        reached = float((own * (others - others.mean())).sum())
-        chance = (1 + int((shuffled <= reached + 1e-12).sum())) / (permutations + 1)
-        if chance < alpha:
+        if binary or _permuted(own, others, permutations, rng) < alpha:
             candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
     candidates.sort(key=lambda error: error.item_rest)
     return LabelErrors(tuple(candidates), alpha, permutations)
+
+
+def _binary(x: Array) -> bool:
+    return bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
+
+
+def _reversed_q(x: Array, rest: Array, r: Array, n_eff: float | None) -> Array:
+    """(items,): one-sided p of a negative correlation after Benjamini and Hochberg."""
+    shrinkage = 1.0 if n_eff is None else min(1.0, n_eff / len(x))
+    if not _binary(x):
+        both_sides = _two_sided(r, np.isfinite(x).sum(axis=0) * shrinkage)
+        return benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
+    from scipy.special import ndtr, ndtri
+
+    p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest, np.nan))
+    return benjamini_hochberg(np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan))
+
+
+def _permuted(own: Array, others: Array, permutations: int, rng: np.random.Generator) -> float:
+    centred = others - others.mean()
+    shuffled = rng.permuted(np.tile(own, (permutations, 1)), axis=1) @ centred
+    return (1 + int((shuffled <= float(own @ centred) + 1e-12).sum())) / (permutations + 1)
 
 
 def _reversals(own: Array, others: Array) -> float:

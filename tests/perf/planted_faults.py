@@ -1,0 +1,379 @@
+"""Faults planted in simulated studies: how many are found, how often a clean study is accused, and what the report says of that.
+
+    python tests/perf/planted_faults.py [replicates] [respondents ...]
+
+Answers come from a probit model that no detector assumes: graded abilities, difficulties and slopes that differ by item,
+a share of lucky guesses and of slips, what a respondent and an item have between them, and a common effect of each
+picture. Three worlds: plain, with guessing (four in ten unknown answers are right), and with families whose members err
+together. Then one fault is planted. "Found" is the share of planted faults that is named (wrong keys, negative items) or
+the share of studies in which the detector speaks (judges, leaks, relatives); "clean" is the share of studies without a
+fault in which it speaks. Prints Markdown; docs/planted_faults.md holds the tables.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.indicators import Protocol, case
+from hqm.indicators.catalogue import indicators_of
+from hqm.indicators.engine import answer
+from hqm.indicators.value import Result
+from hqm.lint.labels import check_leaks
+from hqm.psychometrics import (
+    bias_test,
+    blind_solvability,
+    family_dependence,
+    item_analysis,
+    judge_errors,
+    label_error_candidates,
+    leakage_cues,
+    position_bias,
+    reading_list,
+)
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import ACCURACY
+from hqm.types import Cell, Form, Item
+
+Array = npt.NDArray[np.float64]
+RESPONDENTS = (5, 6, 10, 12, 20, 40)
+SHARES = (0.01, 0.02, 0.05, 0.10)
+ITEMS = 500
+WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "bird", "lamp", "boat", "sign", "ball", "chair", "phone")
+
+
+@dataclass(frozen=True)
+class World:
+    """Where answers come from; abilities go evenly from `weakest` to `ablest` (probits)."""
+
+    weakest: float = -0.3
+    ablest: float = 2.0
+    guessing: float = 0.0
+    families: int = 0
+    together: float = 0.0
+
+
+WORLDS = {"plain": World(), "guessing": World(-1.0, 1.5, 0.4), "families": World(families=4, together=0.8)}
+
+
+def chances(world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS) -> Array:
+    """(respondents, items): the probability of a right answer under a right key."""
+    ability = np.linspace(world.weakest, world.ablest, respondents) + rng.normal(0, 0.05, respondents)
+    difficulty, slope = rng.normal(0, 0.9, items), np.exp(rng.normal(0, 0.3, items))
+    own = rng.normal(0, 0.3, (respondents, items)) + rng.normal(0, 0.3, items // 4 + 1)[np.arange(items) // 4]
+    if world.families:
+        member = rng.permutation(np.arange(respondents) % world.families)
+        own += rng.normal(0, world.together, (world.families, items))[member]
+    from scipy.special import ndtr
+
+    known = ndtr(slope * (ability[:, None] - difficulty) + own)
+    return np.asarray(known * 0.98 + (1 - known) * world.guessing, dtype=np.float64)
+
+
+def drawn(p: Array, rng: np.random.Generator) -> Array:
+    return (rng.random(p.shape) < p).astype(np.float64)
+
+
+def with_faults(
+    kind: str, share: float, world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS
+) -> tuple[Array, set[int]]:
+    """Scores, and the items with a fault: a wrong key (a yes/no item is scored the other way round), or a trap.
+
+    A trap is an item that respondents fall for the more, the abler they are.
+    """
+    p = chances(world, respondents, rng, items)
+    faults = rng.choice(items, round(share * items), replace=False)
+    if kind == "trap":
+        # the respondents stand in the order of their abilities
+        p[:, faults] = np.sort(p[:, faults], axis=0)[::-1]
+    x = drawn(p, rng)
+    if kind == "wrong key":
+        x[:, faults] = 1 - x[:, faults]
+    return x, set(faults.tolist())
+
+
+def indicators(x: Array, families: Sequence[str] = ()) -> dict[str, Result]:
+    """What an audit says of the items: indicator -> its result."""
+    items = tuple(Item(f"q{i}", f"Is there a thing {i}?", "yes_no", "yes", f"{i // 4}.png") for i in range(x.shape[1]))
+    names = tuple(f"model{m}" for m in range(len(x)))
+    tallies = {"right": x, "n": np.ones(x.shape)}
+    matrix = ScoreMatrix(
+        Cell(), names, items, x, tallies, np.zeros(x.shape, dtype=np.uint8), np.ones(x.shape), {}, "simulated"
+    )
+    effective = family_flag(x.mean(axis=1), families, np.random.default_rng(0))[1] if families else None
+    study = case(
+        "items", "", (matrix,), ACCURACY[0], Protocol("simulated@1", "b2:0", "official"), n_effective=effective
+    )
+    wanted = ("negative_items", "label_errors", "reading_list")
+    answers = {i.name: answer(study, i) for i in indicators_of("items") if i.name in wanted}
+    return {name: given for name, given in answers.items() if given is not None}
+
+
+def family_flag(scores: Array, families: Sequence[str], rng: np.random.Generator) -> tuple[bool, float]:
+    """Whether the flag of dependence is raised, and the effective number of respondents."""
+    # the test of the flag draws permutations where it is one
+    drawing = {"rng": rng} if "rng" in inspect.signature(family_dependence).parameters else {}
+    dependence = family_dependence(scores, families, **drawing)
+    return "FAMILY_DEPENDENCE" in dependence.flags, dependence.n_eff
+
+
+@dataclass(frozen=True)
+class Searched:
+    """One study: what was named, and what the report says that it would find."""
+
+    planted: int
+    named: int
+    true: int
+    stated: float
+    status: str
+
+
+def searched(x: Array, faults: set[int]) -> dict[str, Searched]:
+    """Detector -> what it made of one study; of the reading list, as many items as there are faults."""
+    out = {}
+    for name, given in indicators(x).items():
+        detail, status = given.detail, given.coefficient.status
+        if name == "reading_list":
+            named = [int(row["item"][1:]) for row in detail.get("reading_list", ())[: len(faults)]]
+            stated = detail.get("power", {}).get("true_among_first")
+        else:
+            rows = detail.get("items") or [row["item"] for row in detail.get("candidates", ())]
+            named = [int(item[1:]) for item in rows]
+            stated = detail.get("power", {}).get("found")
+        out[name] = Searched(
+            len(faults), len(named), len(set(named) & faults), float("nan") if stated is None else stated, status
+        )
+    return out
+
+
+def best_hits(x: Array, faults: set[int], world: World, rng: np.random.Generator) -> float:
+    """Share of wrong keys among the first n of the best list there can be: of who knows how the items were made.
+
+    The likelihood under either key is averaged over 4,000 items drawn anew; abilities and all distributions are known.
+    """
+    ability = np.linspace(world.weakest, world.ablest, len(x))
+    difficulty, slope, picture = rng.normal(0, 0.9, 4000), np.exp(rng.normal(0, 0.3, 4000)), rng.normal(0, 0.3, 4000)
+    from scipy.special import ndtr
+
+    # what a respondent and an item have between them has variance .09 and flattens the curve
+    known = ndtr((slope * (ability[:, None] - difficulty) + picture) / np.sqrt(1.09))
+    p = np.clip(known * 0.98 + (1 - known) * world.guessing, 1e-9, 1 - 1e-9)
+    right, wrong = (np.exp(y.T @ np.log(p) + (1 - y).T @ np.log(1 - p)).mean(axis=1) for y in (x, 1 - x))
+    order = np.argsort(-wrong / (wrong + right), kind="stable")[: len(faults)]
+    return len(set(order.tolist()) & faults) / len(faults)
+
+
+def accused(x: Array, rng: np.random.Generator) -> tuple[bool, bool]:
+    """Whether `label_errors` and `negative_items` name any item: what these indicators count."""
+    sure = reading_list(x, rng=rng).named or label_error_candidates(x, rng=rng).candidates
+    return bool(sure), bool(item_analysis(x).of("reversed"))
+
+
+def items_table(
+    world: World, respondents: Sequence[int], replicates: int, shares: Sequence[float] = SHARES
+) -> Iterator[str]:
+    """Rows: fault, share, respondents; found by each detector, what it states, and accusations of clean studies."""
+    yield "| fault | respondents | label errors: found | stated | negative items: found | stated | list: true among first n | stated | best possible |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for m in respondents:
+        rng = np.random.default_rng(m)
+        clean = [with_faults("none", 0.0, world, m, rng)[0] for _ in range(5 * replicates)]
+        named = np.mean([accused(x, rng) for x in clean], axis=0)
+        some = [searched(x, set()) for x in clean[: max(1, replicates // 2)]]
+        stated = [
+            _mean(study[name].stated for study in some) for name in ("label_errors", "negative_items", "reading_list")
+        ]
+        yield (
+            f"| none: studies accused | {m} | **{named[0]:.3f}** | {stated[0]:.2f} | **{named[1]:.3f}** | {stated[1]:.2f} "
+            f"| | {stated[2]:.2f} | |"
+        )
+        for kind, share in (*(("wrong key", share) for share in shares), ("trap", 0.02)):
+            made = [with_faults(kind, share, world, m, rng) for _ in range(replicates)]
+            studies = [searched(*study) for study in made]
+            best = ""
+            if kind == "wrong key" and not world.families:
+                best = f"{np.mean([best_hits(*study, world, rng) for study in made]):.2f}"
+            cells = []
+            for name in ("label_errors", "negative_items", "reading_list"):
+                found = sum(s[name].true for s in studies) / sum(s[name].planted for s in studies)
+                cells.append(f"{found:.2f} | {_mean(s[name].stated for s in studies):.2f}")
+            yield f"| {kind}, {share:.0%} | {m} | {' | '.join(cells)} | {best} |"
+
+
+def _mean(values: Iterator[float]) -> float:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def calibration(
+    world: World, respondents: int, replicates: int, shares: Sequence[float] = (0.02, 0.05)
+) -> list[tuple[float, float, int]]:
+    """Of the items whose chance of a wrong key is said to be .1 to .3, .3 to .5 and so on: mean said, true share, items."""
+    rng = np.random.default_rng(100 + respondents)
+    said, true = [], []
+    for share in shares:
+        for _ in range(replicates):
+            x, faults = with_faults("wrong key", share, world, respondents, rng)
+            for row in reading_list(x, rng=rng, most=ITEMS).items:
+                said.append(row.expected)
+                true.append(row.item in faults)
+    p, y = np.array(said), np.array(true)
+    rows = []
+    for low in (0.1, 0.3, 0.5, 0.65, 0.8, 0.9):
+        high = {0.1: 0.3, 0.3: 0.5, 0.5: 0.65, 0.65: 0.8, 0.8: 0.9, 0.9: 1.01}[low]
+        inside = (p >= low) & (p < high)
+        if inside.sum() >= 20:
+            rows.append((float(p[inside].mean()), float(y[inside].mean()), int(inside.sum())))
+    return rows
+
+
+# --- judges ---
+
+
+def judged(
+    bias: float, drift: float, respondents: int, rng: np.random.Generator, labels: int = 100
+) -> tuple[bool, bool]:
+    """Whether the test of equal errors speaks, and the test of a shift between two judgings of the same answers.
+
+    The judge misses 8 % of the right answers and passes 15 % of the wrong ones; of the first respondent's right answers
+    it misses `bias` more, and the second time it fails `drift` more of all answers.
+    """
+    p = chances(WORLDS["plain"], respondents, rng, labels)
+    truth = drawn(p, rng)
+    hard = rng.normal(0, 0.5, labels)
+    from scipy.special import ndtr, ndtri
+
+    def verdicts(more: float) -> Array:
+        missed = np.tile(ndtr(ndtri(0.08) + hard), (respondents, 1)) + more
+        missed[0] += bias
+        passed = ndtr(ndtri(0.15) + hard) - more
+        return drawn(np.where(truth == 1, 1 - missed, passed).clip(0, 1), rng)
+
+    first, second = verdicts(0.0), verdicts(drift)
+    moved = bias_test(np.stack([first.mean(axis=1), second.mean(axis=1)], axis=1))
+    return "JUDGE_DIF" in judge_errors(first, truth).flags, moved.status == "ok" and moved.p < 0.05
+
+
+# --- leaks ---
+
+
+def questions(leak: str, strength: float, rng: np.random.Generator, items: int = 600) -> list[Item]:
+    """Yes/no questions, two a picture, in which a cue goes with the label in a share `strength` of the items."""
+    label = rng.permutation(np.arange(items) % 2)
+    out = []
+    for i in range(items):
+        word, place = WORDS[rng.integers(len(WORDS))], rng.choice(["left", "right", "middle", "front"])
+        yes = bool(label[i])
+        cued = yes if rng.random() < strength else bool(rng.integers(2))
+        prompt = f"Is there a {word} on the {place} of the picture?"
+        number = int(rng.integers(10**6))
+        if leak == "position":
+            yes = i % 2 == 0 if rng.random() < strength else yes
+        if leak == "length":
+            prompt += " Please answer with yes or no." if cued else ""
+        if leak == "wording":
+            prompt = prompt.replace("Is there a", "Is there any" if cued else "Is there a")
+        if leak == "id":
+            number = number // 2 * 2 + int(cued)
+        out.append(
+            Item(
+                f"q{number}",
+                prompt,
+                "yes_no",
+                "yes" if yes else "no",
+                f"{i // 2}.png",
+                "existence",
+                cluster=f"{i // 2}",
+            )
+        )
+    return out
+
+
+def leaks(items: Sequence[Item], rng: np.random.Generator) -> tuple[bool, bool, bool]:
+    """Whether the cues, the blind guesser and the linter speak."""
+    labels, asked = [str(item.target) for item in items], [item.prompt for item in items]
+    clusters = [item.cluster or item.id for item in items]
+    cues = leakage_cues(labels, rng=rng, questions=asked, ids=[item.id for item in items], clusters=clusters, folds=5)
+    blind = blind_solvability(asked, labels, rng=rng, clusters=clusters, folds=5)
+    return (
+        bool(cues.leaks),
+        blind.status == "ok" and blind.p < 0.05,
+        any(True for _ in check_leaks(Form("original", tuple(items)))),
+    )
+
+
+def chosen_positions(lean: float, rng: np.random.Generator, items: int = 400) -> bool:
+    """Whether the test of a lean towards a place among four options speaks."""
+    counts = rng.multinomial(items, [0.25 + lean, *[(0.75 - lean) / 3] * 3])
+    test = position_bias(counts).test
+    return test.status == "ok" and test.p < 0.05
+
+
+# --- relatives ---
+
+
+def relatives(correlation: float, respondents: int, rng: np.random.Generator) -> bool:
+    """Whether the flag of dependence is raised; families have four members."""
+    member = np.arange(respondents) // 4
+    scores = np.sqrt(correlation) * rng.normal(size=member.max() + 1)[member]
+    scores = scores + np.sqrt(1 - correlation) * rng.normal(size=respondents)
+    return family_flag(scores, [f"f{k}" for k in member], rng)[0]
+
+
+def share(speaks: Callable[[np.random.Generator], bool], replicates: int, seed: int) -> float:
+    return float(np.mean([speaks(np.random.default_rng([seed, k])) for k in range(replicates)]))
+
+
+def main() -> None:
+    """Print the tables."""
+    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    respondents = [int(m) for m in sys.argv[2:]] or list(RESPONDENTS)
+    for name, world in WORLDS.items():
+        print(f"\n## Items, world {name}: {ITEMS} items, {replicates} studies a row ({5 * replicates} clean ones)\n")
+        for line in items_table(world, [m for m in respondents if not world.families or m >= 10], replicates):
+            print(line, flush=True)
+        print("\n| respondents | chance said: share true (items) |\n|---|---|")
+        for m in respondents:
+            if not world.families or m >= 10:
+                rows = calibration(world, m, replicates)
+                print(f"| {m} | {', '.join(f'{p:.2f}: **{y:.2f}** ({n})' for p, y, n in rows)} |", flush=True)
+    many = 10 * replicates
+    print(f"\n## Judges, 100 labels a respondent, {many} studies a row\n")
+    print(
+        "| respondents | biased against one by .15 | by .30 | clean | second judging fails .05 more | clean |\n|---|---|---|---|---|---|"
+    )
+    for m in respondents:
+        cells = [share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], many, m) for b in (0.15, 0.30, 0.0)]
+        cells += [share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], many, 50 + m) for d in (0.05, 0.0)]
+        print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
+    print(f"\n## Leaks, 600 items, two a picture, {3 * replicates} studies a row\n")
+    print("| leak | strength | cues | words alone | hqm check |\n|---|---|---|---|---|")
+    for leak, strength in (
+        ("none", 0.0),
+        *((k, s) for k in ("position", "length", "wording", "id") for s in (0.15, 0.3)),
+    ):
+        shown = []
+        for k in range(3 * replicates):
+            rng = np.random.default_rng([7, k])
+            shown.append(leaks(questions(leak, strength, rng), rng))
+        print(
+            f"| {leak} | {strength:.2f} | " + " | ".join(f"{c:.3f}" for c in np.mean(shown, axis=0)) + " |", flush=True
+        )
+    print(f"\n## A lean towards the first of four options, 400 answers, {many} studies\n\n| lean | speaks |\n|---|---|")
+    for lean in (0.0, 0.05, 0.10):
+        print(f"| {lean:.2f} | {share(lambda r, lean=lean: chosen_positions(lean, r), many, 3):.3f} |")
+    print(
+        f"\n## Relatives, families of four, {many} studies\n\n| respondents | correlation .7 | .3 | unrelated |\n|---|---|---|---|"
+    )
+    for m in (m for m in respondents if m >= 8):
+        cells = [share(lambda r, c=c, m=m: relatives(c, m, r), many, m) for c in (0.7, 0.3, 0.0)]
+        print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
