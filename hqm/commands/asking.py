@@ -34,7 +34,9 @@ _PLANNED = ("store", "as_json", "price_in", "price_out")
 _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 
-@with_options("what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion"))
+@with_options(
+    "what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion", "margin")
+)
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Say what a run would take, and ask nothing.
 
@@ -46,7 +48,9 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
         _show_plan(session, session.jobs())
 
 
-@with_options("what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion"))
+@with_options(
+    "what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion", "margin")
+)
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
