@@ -324,9 +324,7 @@ def test_an_indicator_is_added_in_one_file(
     assert math.isfinite(half.value or math.nan)
 
 
-def test_named_coefficients_stand_beside_those_that_lead(
-    store: hqm.Store, quiz: hqm.Benchmark, tmp_path: Path
-) -> None:
+def test_named_coefficients_stand_beside_those_that_lead(store: hqm.Store, quiz: hqm.Benchmark, tmp_path: Path) -> None:
     """All forms of the ICC with the runs as raters, Fleiss' kappa of people's labels, standardised alpha of the items."""
     import pandas as pd
     import pingouin
@@ -354,7 +352,7 @@ def test_named_coefficients_stand_beside_those_that_lead(
     kappa = audit.estimate("criterion.fleiss_kappa")
     assert kappa.value == pytest.approx(fleiss_kappa(counts))
     assert (kappa.detail["raters"], kappa.detail["used"]) == (3, 300)
-    items = evidence.first.values
+    items = case("consistency", "", (evidence.first,), evidence.metrics[0], made.PROTOCOL).item_scores[0]
     varying = items[:, items.std(axis=0) > 0]
     mean_r = (np.corrcoef(varying.T).sum() - varying.shape[1]) / (varying.shape[1] * (varying.shape[1] - 1))
     k = varying.shape[1]

@@ -75,7 +75,7 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     comma = grouped = points = whole = False
     for text, place in cells:
         plain = _SPREAD.fullmatch(text)
-        number = (plain[1] if plain else text).rstrip("%").strip()
+        number = bare(plain[1] if plain else text).rstrip("%").strip()
         if _GROUPED.fullmatch(number):
             told = told or (number, place)
             # 1,234,567 and 1,234.5 can be nothing else
@@ -117,7 +117,7 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
     spread = ""
     both = _SPREAD.fullmatch(text)
     if both is not None:
-        text, spread = both[1].strip(), both[2].strip()
+        text, spread = bare(both[1]), both[2].strip()
     percent = text.endswith("%") or spread.endswith("%")
     number = _THIN.sub("", text.rstrip("%").strip())
     if comma and _COMMA.fullmatch(number):

@@ -208,6 +208,8 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         _column(name, better, percent, [cells[i][j] for i in kept], place)
         for j, (name, better, percent) in enumerate(columns)
     )
+    shares = [column.name for column in about if "%" in column.name and column.scale == 1]
+    notes += [f"the heading {name!r} says per cent, its numbers are read as shares of 1" for name in shares]
     if any(cell.spread for row in cells for cell in row):
         notes.append(
             "what stands behind ± is left out: the table does not say whether it is a deviation, an error or an interval"
@@ -364,7 +366,9 @@ def _column(
     if decimals >= 5:
         # a program's default format writes zeros that nobody measured
         decimals = max(len(fraction.rstrip("0")) for fraction in fractions)
-    return Column(name, _scale(known, percent=percent or bool(marked)), better, decimals)
+    # a heading may say per cent over numbers that are shares, as tables of yes ratios do
+    said = percent and bool(len(known)) and known.max() > 1
+    return Column(name, _scale(known, percent=said or bool(marked)), better, decimals)
 
 
 def _scale(known: Array, *, percent: bool) -> float | None:

@@ -50,7 +50,7 @@ def _identities(
             tally.add("F1 from P and R", 1)
             broken += _compared(table, i, places, "f1", row["f1"], expected, ("precision", "recall"))
     readings = ("yes", "no") if "yes" in places else ("yes",)
-    read = {reading: _with_base(table, places, spans, base_rate, reading) for reading in readings}
+    read = {reading: _with_base(table, group, places, spans, base_rate, reading) for reading in readings}
     # precision and recall may be about "no", as AMBER's are: the reading that contradicts the table less is taken
     reading = min(readings, key=lambda name: (len(read[name][0]), name == "no"))
     more, made = read[reading]
@@ -76,6 +76,7 @@ def _spans(table: Published, i: int, places: Mapping[str, int]) -> dict[str, Spa
 
 def _with_base(
     table: Published,
+    group: str,
     places: Mapping[str, int],
     spans: Sequence[Mapping[str, Span]],
     base_rate: float | None,
@@ -90,7 +91,7 @@ def _with_base(
             if "yes" in row:
                 row["yes"] = Span(1 - row["yes"].high, 1 - row["yes"].low)
     for members in _asked_alike(table):
-        base = _declared(base_rate, reading) or _solved(members, rows, made, table)
+        base = _declared(base_rate, reading) or _solved(members, rows, made, _where(table, group, members[0]), reading)
         for i in members:
             row = rows[i]
             p, r = row.get("precision"), row.get("recall")
@@ -129,7 +130,16 @@ def _asked_alike(table: Published) -> list[list[int]]:
     return list(sets.values())
 
 
-def _solved(members: Sequence[int], rows: Sequence[Mapping[str, Span]], tally: Tally, table: Published) -> Span | None:
+def _where(table: Published, group: str, i: int) -> str:
+    """The questions that a row was asked, in words."""
+    place = table.repeated
+    labels = [] if place is None else [text for j, text in enumerate(table.labels[i]) if j != place]
+    return " / ".join([*labels, *([group] if group else [])])
+
+
+def _solved(
+    members: Sequence[int], rows: Sequence[Mapping[str, Span]], tally: Tally, where: str, reading: str
+) -> Span | None:
     """The base rate that accuracy, precision and recall of most rows have in common."""
     spans = []
     for i in members:
@@ -142,12 +152,11 @@ def _solved(members: Sequence[int], rows: Sequence[Mapping[str, Span]], tally: T
     if common is None:
         return None
     span, agreeing = common
-    place = table.repeated
-    where = (
-        "" if place is None else " in " + " / ".join(t for j, t in enumerate(table.labels[members[0]]) if j != place)
-    )
+    # without the yes ratio nobody can tell which answer precision and recall are about
+    answer = reading if any("yes" in rows[i] for i in members) else "the one that P and R are about"
     tally.notes.append(
-        f"base rate{where}: accuracy, P and R of {len(agreeing)} of {len(spans)} rows agree on {_said(span)}"
+        f"{where}{': ' if where else ''}the right answer is {answer} to {_said(span)} of the questions: so say accuracy, "
+        f"P and R of {len(agreeing)} of {len(spans)} rows"
     )
     return span
 

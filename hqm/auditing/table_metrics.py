@@ -26,10 +26,10 @@ def metric_of(name: str) -> tuple[str, str]:
     for metric, words in _METRICS.items():
         tail = re.fullmatch(rf"(?:(.*?)[\s/:|._>-]+)?(?:{words})", plain)
         if tail:
-            return metric, (tail[1] or "").strip()
+            return metric, (tail[1] or "").strip(" ()")
         start = re.fullmatch(rf"(?:{words})[\s/:|_>-]+(.+)", plain)
         if start and len(plain.split()[0]) > 2:
-            return metric, start[1].strip()
+            return metric, start[1].strip(" ()")
     return "", ""
 
 
