@@ -6,11 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hqm.reports.details import by_oracle, expected_power, known, reading_list
 from hqm.reports.names import FAMILIES, meaning_of, statistic_name
 from hqm.reports.score_tables import set_name
-from hqm.reports.tables import DASH, Table, Text, cell, estimate_text, find, interval, number, p_value, percent, short
+from hqm.reports.tables import (
+    DASH,
+    Table,
+    Text,
+    cell,
+    estimate_text,
+    find,
+    interval,
+    lost_note,
+    number,
+    p_value,
+    percent,
+    short,
+    shown_interval,
+)
 
-from hqm import FLAGS, BenchmarkAudit, Cell, Estimate, Interval
+from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
 
 SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "test_retest": ("Another seed", "pearson", ("rho_g",), "ask the original form a second time: --runs 2"),
@@ -23,7 +38,8 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "consistency": ("Other items (internal consistency)", "alpha", ("stratified_alpha", "omega_types"), "this audit holds no estimate of it"),
     "judge_consistency": ("The judge asked again", "pearson", ("icc_a1",), "ask the judge twice: --judge NAME --rejudge 2"),
     "judge_agreement": ("Another judge", "pearson", ("icc_a1",), "name a second judge: --judge A --judge B"),
-    "criterion": ("Labels in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
+    "criterion": ("People's labels in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
+    "oracle": ("The benchmark's oracle (a rule, no people) in place of the scorer", "pearson", (), ""),
     "blindness": ("Without the picture", "pearson", ("icc_a1",), "ask the questions without the pictures: --blind"),
     "generalizability": ("Items and another facet together", "g", ("phi",), "this audit has no design in which they are crossed"),
     "expected": ("Another seed, expected from the first token's probabilities", "", ("reliability",), "the answers carry no probabilities"),
@@ -38,13 +54,13 @@ def reliability(audit: BenchmarkAudit) -> Table:
     for family, (name, plain, better, remedy) in SOURCES.items():
         measured = False
         for metric in audit.metrics:
-            for other in _others(audit, family, metric):
-                row = _source(audit, family, metric, other, plain, better)
+            for named, other in _others(audit, family, metric):
+                row = _source(audit, named, metric, other, plain, better)
                 if row is not None:
                     rows.append((Text(name, small=_against(other, family)), Text(metric), *row))
                     measured = True
-        if not measured:
-            reasons = (e.reason for e in audit.estimates if e.indicator.startswith(f"{family}.") and e.reason)
+        if not measured and remedy:
+            reasons = (e.reason for e in audit.estimates if _belongs(e, family) and e.reason)
             reason = next(reasons, remedy)
             absent.append(
                 (Text(name, small=f"not measured: {reason}"), *(Text(DASH, "not measured", True) for _ in range(7)))
@@ -66,14 +82,18 @@ def reliability(audit: BenchmarkAudit) -> Table:
     return Table("Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes)
 
 
-def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[str]:
-    """The administrations that a family compares with the reference; test-retest has one row for all its runs."""
+def _belongs(estimate: Estimate, family: str) -> bool:
+    """Whether an estimate is one of the family; what older audits call a criterion by an oracle is the oracle's."""
+    return family == ("oracle" if by_oracle(estimate) else estimate.indicator.partition(".")[0])
+
+
+def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[tuple[str, str]]:
+    """The administrations that a family compares with the reference, each with the family that its estimates name;
+    test-retest has one row for all its runs."""
     seen = dict.fromkeys(
-        e.other for e in audit.estimates if e.indicator.startswith(f"{family}.") and e.metric == metric
+        (e.indicator.partition(".")[0], e.other) for e in audit.estimates if _belongs(e, family) and e.metric == metric
     )
-    if family == "test_retest":
-        return [next(iter(seen))] if seen else []
-    return list(seen)
+    return list(seen)[:1] if family == "test_retest" else list(seen)
 
 
 def _against(other: str, family: str) -> str:
@@ -135,7 +155,7 @@ def _spans(estimate: Estimate | None) -> str:
     if estimate is None:
         return ""
     named_spans = (("these respondents", "fixed_models"), ("others like them", "model_population"), ("items", "items"))
-    spans = [f"{interval(estimate.interval(kind))} {name}" for name, kind in named_spans if estimate.interval(kind)]
+    spans = [f"{interval(span)} {name}" for name, kind in named_spans if (span := shown_interval(estimate, kind))]
     return "\n".join(spans)
 
 
@@ -146,11 +166,11 @@ def components(estimate: Estimate) -> Table | None:
         return None
     table = []
     for row in rows:
-        share = _number(row.get("share"))
-        low, high = _number(row.get("low")), _number(row.get("high"))
+        share = known(row.get("share"))
+        low, high = known(row.get("low")), known(row.get("high"))
         shown = "" if low is None or high is None else interval(Interval(low, high, "items", ""), 5)
         bar = "" if share is None else number(100 * max(0.0, min(1.0, share)), 1)
-        variance = number(_number(row.get("variance")), 5)
+        variance = number(known(row.get("variance")), 5)
         table.append(
             (Text(_facet(str(row.get("facet", "")))), Text(percent(share, 1), bar=bar), Text(variance), Text(shown))
         )
@@ -186,10 +206,6 @@ def crossed(audit: BenchmarkAudit) -> list[Estimate]:
     return list(designs.values())
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
 def decision(estimate: Estimate) -> Table | None:
     """The D-study: which design would be reliable enough."""
     rows = estimate.detail.get("d_study")
@@ -202,7 +218,7 @@ def decision(estimate: Estimate) -> Table | None:
     for row in rows:
         cells = [Text(_count(row.get(key))) for key in shown]
         table.append(
-            (Text(number(_number(row.get("target")), 2)), *cells, *([Text(str(row.get("reason") or ""))] * remarks))
+            (Text(number(known(row.get("target")), 2)), *cells, *([Text(str(row.get("reason") or ""))] * remarks))
         )
     heads = {"runs": "seeds", "answers": "answers per respondent"}
     columns = ("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
@@ -214,33 +230,44 @@ def decision(estimate: Estimate) -> Table | None:
 
 
 def _count(value: object) -> str:
-    count = _number(value)
+    count = known(value)
     return number(count) if count is None or count != int(count) else f"{int(count):,}"
 
 
 def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, note: str = "") -> Table:
     """The estimates of some families with their meaning, both intervals, and the reason where there is no number."""
-    rows: list[tuple[Text, ...]] = []
+    lines: list[tuple[Text, ...]] = []
     missing = []
     explained: set[str] = set()
     for family in families:
-        estimates = [e for e in audit.estimates if e.indicator.startswith(f"{family}.")]
+        estimates = [e for e in audit.estimates if _belongs(e, family)]
         if not estimates:
             missing.append(f"{FAMILIES.get(family, family)}: not measured; {SOURCES[family][3]}." if family in SOURCES else f"{FAMILIES.get(family, family)}: not measured in this audit.")  # fmt: skip
         for estimate in estimates:
             if estimate.status == "not_applicable":
                 continue
             statistic = estimate.indicator.partition(".")[2]
-            judge = Cell.parse(estimate.other.partition(" & ")[0]).judge if estimate.other else ""
-            name = statistic_name(statistic) + (f" ({judge})" if family == "criterion" else "")
             reason = "" if estimate.status == "ok" else estimate.reason
             flags = ", ".join(flag for flag in estimate.flags if flag in FLAGS)
             meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
+            absent = estimate.detail.get("no_interval_for_others")
+            below = "; ".join(filter(None, (reason, lost_note(estimate), f"no interval for others: {absent}" if absent else "")))  # fmt: skip
             numbers = (Text(estimate.metric), estimate_text(estimate), Text(_spans(estimate)))
-            rows.append((Text(name, small=meaning), *numbers, Text(flags, small=reason)))
+            lines.append((Text(statistic_name(statistic), small=meaning), *numbers, Text(flags, small=below)))
     notes = (note, *missing) if note else tuple(missing)
-    return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(rows), (2,), notes)
+    return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(lines), (2,), notes)
+
+
+def oracle(audit: BenchmarkAudit) -> Table | None:
+    """What an oracle of the benchmark says of the same answers; None where it has none."""
+    if not any(by_oracle(e) for e in audit.estimates):
+        return None
+    note = (
+        "An oracle is a rule of the benchmark that knows the right answers and reads the same answers a second time. It checks how "
+        "answers are read. No people labelled anything for it, so it is no evidence of validity."
+    )  # fmt: skip
+    return family_table(audit, ["oracle"], "A second reading by the benchmark's oracle", note)
 
 
 def flagged_items(audit: BenchmarkAudit) -> Table:
@@ -248,7 +275,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
-        "label_errors": "Strong respondents fail it and weak ones pass: read its label",
+        "label_errors": "A test names it as mislabelled: strong respondents fail it and weak ones pass",
         "negative_items": "Works against the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
         "dead_items": "All respondents are right or all are wrong, so it separates nobody",
@@ -261,8 +288,31 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             shown, which = Text("not measured", reason, True), reason
         else:
             shown, which = estimate_text(estimate), _names(estimate.detail, int(estimate.value))
+            power = expected_power(estimate)
+            if power is not None:
+                which = f"{which}\nThis design would find {percent(power)} of such items.".strip()
         rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
     return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"Computed from {metric}.",))
+
+
+def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
+    """The items to read first, with how often the reading is expected to find a fault; None where nothing ranks them."""
+    listed = reading_list(audit, next(iter(audit.metrics), ""))
+    if listed is None:
+        return None
+    estimate, ranked = listed
+    lines = []
+    for row in ranked[:most]:
+        fails = row.get("fails")
+        who = ", ".join(short(str(name)) for name in fails) if isinstance(fails, (list, tuple)) else _count(fails)
+        rest, expected = known(row.get("item_rest")), known(row.get("expected"))
+        lines.append((Text(_count(row.get("rank"))), Text(str(row.get("item"))), Text(number(rest, 2)), Text(who), Text(percent(expected))))  # fmt: skip
+    columns = ("Rank", "Item", "Correlation with the rest", "Who fails it", "Expected to be faulty")
+    notes = (
+        "Ranked by how far strong respondents fail an item that weak ones pass. The list is for reading; no test stands behind a single row.",
+        *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
+    )
+    return Table("Items to read first", columns, tuple(lines), (0, 2, 4), notes, estimate.signature)
 
 
 def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
@@ -280,14 +330,14 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
     estimate = find(audit, "solvability.blind_accuracy", metric)
     if estimate is not None and estimate.value is not None:
         head = (Text("all items"), Text(f"{estimate.detail.get('items', estimate.n_items):,}"), estimate_text(estimate),
-                Text(number(_number(estimate.detail.get("baseline")))), Text(p_value(_number(estimate.detail.get("p")))))  # fmt: skip
+                Text(number(known(estimate.detail.get("baseline")))), Text(p_value(known(estimate.detail.get("p")))))  # fmt: skip
         rows: list[tuple[Text, ...]] = [head]
         rows += [
             (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
             for r in estimate.detail.get("by_type", ())
         ]  # fmt: skip
         notes = (
-            "Baseline: always giving the most frequent label. The last column is the probability of such a gain if the words told nothing.",
+            "Right from words alone: the share that a classifier predicts on items that it was not trained on. Baseline: always giving the most frequent label. The last column is the probability of such a gain if the words told nothing.",
         )
         columns = ("Type", "Items", "Right from words alone", "Baseline", "p (all), q (types)")
         tables.append(Table("Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature))
@@ -297,7 +347,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             (Text(str(c.get("cue"))), *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")), Text("leaks" if c.get("leak") else "no"))
             for c in cues.detail.get("cues", ())
         ]  # fmt: skip
-        given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(_number(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
+        given = [f"“{g.get('phrase')}” ({g.get('label')}, {percent(known(g.get('share')))} of {g.get('items')} items)" for g in cues.detail.get("giveaways", ())[:8]]  # fmt: skip
         constant = [
             f"the label of type {c.get('type')} is always {c.get('label')}"
             for c in cues.detail.get("constant_types", ())
@@ -310,7 +360,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
 
 def _figure(row: Mapping[str, Any], key: str) -> Text:
     shown = p_value if key in ("p", "q") else number
-    return Text(shown(_number(row.get(key))))
+    return Text(shown(known(row.get(key))))
 
 
 def not_blind(audit: BenchmarkAudit) -> str:
@@ -322,7 +372,7 @@ def not_blind(audit: BenchmarkAudit) -> str:
 
 
 def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
-    """Which respondents this benchmark can and cannot separate."""
+    """Which respondents these data did and did not separate."""
     if not sets:
         return None
     groups = [names for names in sets if len(names) > 1]
@@ -332,8 +382,8 @@ def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
     ]
     alone = [short(names[0]) for names in sets if len(names) == 1]
     notes = [
-        "Within a set, no difference is larger than chance allows. Sets can overlap: a respondent may be in several of them."
+        "Within a set, no difference was shown (paired tests, 5% after Holm); that does not make its members equal. Sets can overlap: a respondent may be in several of them."
     ]
     notes += [f"Separated from all others: {', '.join(alone)}."] if alone else []
     notes += [f"{len(groups) - 20} further sets are in audit.json."] if len(groups) > 20 else []
-    return Table("What this benchmark can and cannot separate: tied sets", ("Set", "Respondents, best first", "How many"), tuple(rows), (2,), tuple(notes))  # fmt: skip
+    return Table("What these data did and did not separate: tied sets", ("Set", "Respondents, best first", "How many"), tuple(rows), (2,), tuple(notes))  # fmt: skip

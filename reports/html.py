@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hqm.reports import drawings, evidence, score_tables, tables
+from hqm.reports import drawings, evidence, score_tables, tables, type_tables
 from hqm.reports.figures import facet_pairs, other_score, scatter
 from hqm.reports.glossary import Reader
+from hqm.reports.phrases import in_words
 from hqm.reports.sentences import Point, in_short
 from hqm.reports.tables import Table
 
@@ -122,7 +123,7 @@ def render(audit: Audit) -> str:
 def _words(points: Iterable[Point]) -> Iterable[str]:
     for point in points:
         yield point.question
-        yield from ("".join(part.text for part in sentence) for sentence in point.sentences)
+        yield in_words(point.sentences)
 
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
@@ -182,7 +183,7 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     profile = drawings.type_profile(audit, metric)
     shown = f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
     drawn = _drawn(profile, shown, "The table of respondents by type has the numbers.", score_tables.made_of(audit))
-    types = [score_tables.coverage(audit), score_tables.by_type(audit), score_tables.added_value(audit)]
+    types = [type_tables.coverage(audit), type_tables.by_type(audit), type_tables.added_value(audit)]
     yield "Types of hallucination", [], drawn, types
     yield "First and other administrations compared", [], list(_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
@@ -190,8 +191,8 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
         lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
         yield "Response bias", [] if bias[1] else [lacking], [], bias
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
-    criterion = evidence.family_table(audit, ["criterion"], "Scores compared with labels by people and oracles")
-    yield "People", [], [], [score_tables.judged(audit), criterion]
+    criterion = evidence.family_table(audit, ["criterion"], "Scores compared with people's labels")
+    yield "People", [], [], [score_tables.judged(audit), criterion, evidence.oracle(audit)]
     families = ["judge_consistency", "judge_agreement"]
     if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
         yield "Judges", [], [], [evidence.family_table(audit, families, "The judge asked again, and another judge")]
@@ -202,7 +203,12 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     drawing, count = drawings.item_map(audit, metric)
     caption = f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for several items, a diamond for a flagged item."
     drawn = _drawn(drawing, caption, "The table below names the flagged items.", score_tables.made_of(audit))
-    yield "Items", [] if drawing else [_why_no_map(audit, metric)], drawn, [evidence.flagged_items(audit)]
+    yield (
+        "Items",
+        [] if drawing else [_why_no_map(audit, metric)],
+        drawn,
+        [evidence.to_read(audit), evidence.flagged_items(audit)],
+    )
     without = evidence.not_blind(audit)
     yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))
     yield "Unscored answers", [], [], [score_tables.states(audit)]
@@ -255,7 +261,7 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
             )
             signed = _signature(audit, metric, other)
             on_line = "" if other in audit.respondents[0].judged else "; a point on the line has the same score in both"
-            caption = f"{_varied(facet, other)}: {metric}. Each point is a respondent{on_line}."
+            caption = f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}."
             yield Figure(svg, caption, f"{x} and {y}: {scores_in_words}", signed)
             if other in audit.respondents[0].judged:
                 continue
@@ -272,11 +278,10 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
             yield Figure(svg, caption, alternative, score_tables.made_of(audit, metric), wide=True)
 
 
-def _varied(facet: str, other: str) -> str:
-    judge = Cell.parse(other).judge
-    if facet == "judge" and judge == "human":
-        return FACETS["human"]
-    return "The oracle that knows the scenes" if facet == "judge" and judge == "oracle" else FACETS[facet]
+def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
+    if facet == "judge" and other in audit.respondents[0].judged:
+        return FACETS["human"] if Cell.parse(other).judge == "human" else tables.ORACLE_TITLE
+    return FACETS[facet]
 
 
 def _limits_caption(facet: str, metric: str, limits: Any) -> tuple[str, str]:

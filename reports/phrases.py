@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from hqm.reports.tables import Text, digits, estimate_text, interval, number
+from hqm.reports.details import families_source, independent, used_by
+from hqm.reports.tables import Text, estimate_text, interval, number, percent, places, withheld_note
 
-from hqm import Estimate
+from hqm import BenchmarkAudit, Estimate
 
 Sentence = tuple[Text, ...]
 
@@ -26,7 +28,7 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
             continue
         part = parts[piece]
         if isinstance(part, Estimate):
-            sentence.append(estimate_text(part))
+            sentence.append(shown(part))
         elif isinstance(part, Text):
             sentence.append(part)
         elif isinstance(part, int):
@@ -36,24 +38,56 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
     return tuple(sentence)
 
 
-def spans(estimate: Estimate) -> Text:
-    """Both intervals in words and in parentheses; empty where there is none.
+def shown(estimate: Estimate) -> Text:
+    """An estimate's number with the decimals that its intervals call for, linked to its signature."""
+    return replace(estimate_text(estimate), text=f"{number(estimate.value, places(estimate))}{withheld_note(estimate)}")
+
+
+def spans(estimate: Estimate) -> str:
+    """The intervals in words; empty where there is none.
 
     >>> from hqm import Interval
-    >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),))).text
-    ' (95% interval [0.800, 0.950] for others like them)'
+    >>> spans(Estimate("a.b", "m", "", "", "", .9, intervals=(Interval(.8, .95, "model_population", ""),)))
+    '95% interval [0.800, 0.950] for others like them'
     """
     named = (
         ("for these respondents", "fixed_models"),
         ("for others like them", "model_population"),
         ("over items", "items"),
     )
-    named_spans = [
-        f"{interval(estimate.interval(kind), digits(estimate))} {name}"
-        for name, kind in named
-        if estimate.interval(kind)
-    ]
-    return Text(f" (95% interval {', '.join(named_spans)})" if named_spans else "", muted=True)
+    known = [(name, span) for name, kind in named if (span := estimate.interval(kind)) is not None]
+    if not known:
+        return ""
+    ranges = ", ".join(f"{interval(span, places(estimate))} {name}" for name, span in known)
+    return f"{known[0][1].level:.0%} interval {ranges}"
+
+
+def backed(audit: BenchmarkAudit, estimate: Estimate) -> Text:
+    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it was made from."""
+    absent = estimate.detail.get("no_interval_for_others")
+    why = f"; none for others: {absent}" if absent else ""
+    return Text(f" ({spans(estimate) or 'no interval'}{why}; {used(audit, estimate)})", muted=True)
+
+
+def used(audit: BenchmarkAudit, estimate: Estimate) -> str:
+    """How many respondents and items an estimate was made from, with the shares that were left out."""
+    of = used_by(estimate)
+    respondents = _part(of.respondents, of.respondents_left_out, "respondent")
+    count = independent(estimate)
+    if count is not None:
+        respondents += f" that count as {count:.1f} independent ones (families {families_source(audit)})"
+    return f"{respondents}, {_part(of.items, of.items_left_out, 'item')}"
+
+
+def _part(count: int, left_out: float, what: str) -> str:
+    """A count with its noun, and of how many where a share was left out.
+
+    >>> _part(830, 178 / 1008, "item"), _part(1, 0, "item")
+    ('830 of 1,008 items (17.7% left out)', '1 item')
+    """
+    if not left_out:
+        return counted(count, what)
+    return f"{count:,} of {counted(round(count / (1 - left_out)), what)} ({percent(left_out, 1)} left out)"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -77,3 +111,12 @@ def counted(count: int, what: str) -> str:
 def have(count: int) -> str:
     """The verb for a count: `has` for 1, else `have`."""
     return "has" if count == 1 else "have"
+
+
+def in_words(sentences: Iterable[Sentence]) -> str:
+    """Sentences as plain text.
+
+    >>> in_words([say("It has {n} items.", n=2), say("It is short.")])
+    'It has 2 items. It is short.'
+    """
+    return " ".join("".join(part.text for part in sentence) for sentence in sentences)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from hqm.reports.names import spelled_out
+from hqm.reports.names import FAMILIES, spelled_out
 from hqm.reports.tables import (
     DASH,
     Table,
     Text,
     cell,
-    estimate_percent,
     find,
     interval,
     number,
@@ -22,9 +21,6 @@ from hqm.reports.tables import (
 )
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, unscored
-
-STEPS = 7
-"""How many colours the heat map has."""
 
 
 def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
@@ -43,7 +39,7 @@ def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
 
 
 def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """Sets of respondents that the benchmark cannot tell apart, best set first; empty where this was not estimated."""
+    """Sets of respondents that the data did not separate, best set first; empty where this was not estimated."""
     estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
     sets = estimate.detail.get("tied_sets") if estimate is not None else None
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
@@ -113,7 +109,9 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The intervals come from leaving out each picture, with its questions, once."
     ]
     if sets:
-        notes.append("Respondents that share a letter form a tied set: they do not differ by more than chance.")
+        notes.append(
+            "Respondents that share a letter form a tied set: their differences were not shown to be more than chance."
+        )
     else:
         notes.append("Which respondents are tied was not measured: this audit holds no comparison of pairs.")
     if any(row.printed for row in audit.respondents):
@@ -134,36 +132,6 @@ def place(bounds: Any) -> str:
         return DASH
     low, high = bounds
     return f"{low}" if low == high else f"{low} to {high}"
-
-
-def by_type(audit: BenchmarkAudit) -> Table | None:
-    """Respondents by hallucination type, coloured from worst to best; None where no item has a type."""
-    types = [kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)]
-    if not types:
-        return None
-    values = [v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None]
-    first = next(iter(audit.metrics))
-    step = _heat(values, audit.metrics[first]["better"] == "lower")
-    rows = []
-    for row in in_order(audit):
-        cells = [Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind))) for kind in types]
-        rows.append((Text(short(row.name), row.name), *cells))
-    notes = (
-        f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell (pale) to the best cell (strong).",
-    )
-    return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(audit))  # fmt: skip
-
-
-def _heat(values: Sequence[float], lower: bool) -> Any:
-    low, high = (min(values), max(values)) if values else (0.0, 0.0)
-
-    def step(value: float | None) -> int | None:
-        if value is None or high == low:
-            return None
-        share = (value - low) / (high - low)
-        return min(int((1 - share if lower else share) * STEPS), STEPS - 1)
-
-    return step
 
 
 def yes_ratios(audit: BenchmarkAudit) -> Table | None:
@@ -252,51 +220,6 @@ def lengths(audit: BenchmarkAudit) -> Table:
     return Table(
         "Mean length of an answer in words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
     )
-
-
-def coverage(audit: BenchmarkAudit) -> Table:
-    """The eight types with their items, pictures and wordings, and how many items are missing for a score of their own."""
-    index = find(audit, "types.index", next(iter(audit.metrics), ""))
-    known = {str(row.get("type")): row for row in (index.detail.get("types", ()) if index is not None else ())}
-    rows = []
-    for kind, row in audit.coverage.items():
-        more = known.get(kind, {})
-        lacking = more.get("missing_items")
-        rows.append(
-            (
-                Text(kind),
-                Text(str(row["state"]), muted=not row["items"]),
-                *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
-                Text(number(more.get("sem"))),
-                Text(f"{lacking:,}" if isinstance(lacking, int) else DASH),
-            )
-        )
-    notes = (
-        "By design: the benchmark asks about nothing else, although its release has no type labels. Claimed: the benchmark says "
-        "that it measures the type, but no item is known to do so, and the type cannot be scored. A type is measurable when its "
-        "standard error is .03 or less; the last column says how many more items that needs.",
-    )
-    columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items missing")
-    return Table("Coverage of hallucination types", columns, tuple(rows), (2, 3, 4, 5, 6), notes, made_of(audit))
-
-
-def added_value(audit: BenchmarkAudit) -> Table | None:
-    """Whether the score of a type says more about that type than the total score does."""
-    estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
-    kinds = estimate.detail.get("types") if estimate is not None else None
-    if estimate is None or not kinds:
-        return None
-    rows = []
-    for row in kinds:
-        known = row.get("status") == "ok"
-        said = ("yes" if row.get("adds") else "no") if known else f"not measured: {row.get('reason', '')}"
-        shown = [Text(number(row.get(key))) for key in ("by_subscore", "by_total")]
-        rows.append((Text(str(row.get("type"))), Text(str(row.get("items"))), *shown, Text(said, muted=not known)))
-    columns = ("Type", "Items", "Predicted by its own score", "Predicted by the total", "Own score worth reporting")
-    notes = (
-        "How much of the type's true score its own items predict, and how much of it the total predicts (Haberman).",
-    )
-    return Table("Is a type's own score worth reporting?", columns, tuple(rows), (1, 2, 3), notes, estimate.signature)
 
 
 def states(audit: BenchmarkAudit) -> Table:
@@ -393,16 +316,18 @@ def shares(audit: BenchmarkAudit) -> tuple[int, int]:
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:
-    """The flags that the audit raised, with what to do about them."""
-    rows = [
-        (Text(str(f["flag"])), Text(str(f["metric"])), Text(str(f.get("about") or "the benchmark").replace("_", " ")),
-         Text(spelled_out(str(f["sentence"]))), Text(str(f["what_to_do"])))
-        for f in audit.flags
-    ]  # fmt: skip
-    return Table("Warnings", ("Flag", "Metric", "About", "What", "What to do"), tuple(rows)) if rows else None
+    """The flags that the audit raised, each once with the list of what raised it; notes, which change no decision, last."""
+    grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
+    for flag in audit.flags:
+        grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
+    lines = []
+    for (note, name), raised in sorted(grouped.items(), key=lambda pair: pair[0][0]):
+        said = "\n".join(f"{_about(flag)}: {spelled_out(str(flag['sentence']))}." for flag in raised)
+        lines.append((Text(name, small="note" if note else "warning"), Text(said), Text(str(raised[0]["what_to_do"]))))
+    note_below = "A warning may change what the scores are used for; a note only says how a number was made."
+    return Table("Warnings and notes", ("Flag", "What raised it", "What to do"), tuple(lines), (), (note_below,)) if lines else None  # fmt: skip
 
 
-def pair_share(audit: BenchmarkAudit) -> Text | None:
-    """The percentage of pairs of respondents that the benchmark tells apart."""
-    estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
-    return None if estimate is None or estimate.value is None else estimate_percent(estimate)
+def _about(flag: Mapping[str, Any]) -> str:
+    family = str(flag.get("about") or "")
+    return ", ".join(filter(None, (str(flag["metric"]), FAMILIES.get(family, family)))) or "the benchmark"

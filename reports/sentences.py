@@ -1,18 +1,38 @@
-"""The first screen: the results of an audit in plain sentences, made from the estimates and their status."""
+"""The first screen: the results of an audit in plain sentences, made from the estimates, their intervals and their status.
+
+A sentence says no more than the end of an interval supports, for whom (these respondents, or others like them), and from how
+many. What was not measured is said with its reason.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from hqm.reports.advice import to_fix
+from hqm.reports.details import (
+    by_people,
+    families_source,
+    labelled_by_people,
+    rows,
+    type_rows,
+    with_oracle,
+)
 from hqm.reports.evidence import SOURCES
-from hqm.reports.phrases import Sentence, counted, have, listed, say, spans
-from hqm.reports.score_tables import in_order, pair_share, shares, tied_sets
-from hqm.reports.tables import cell, estimate_percent, estimate_text, find, percent, short
+from hqm.reports.phrases import Sentence, backed, counted, have, listed, say, used
+from hqm.reports.repeating import repeatable, wording
+from hqm.reports.score_tables import shares
+from hqm.reports.separating import faults, separates
+from hqm.reports.tables import (
+    estimate_text,
+    find,
+    leading,
+    number,
+    percent,
+)
 
-from hqm import BenchmarkAudit, Cell
+from hqm import BenchmarkAudit, Cell, Estimate
 
-LABELS = {"human": "people's labels", "oracle": "an oracle that knows the scenes"}
+ORACLE = "the benchmark's oracle, a rule that knows the right answers,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,8 @@ def in_short(audit: BenchmarkAudit) -> list[Point]:
         Point("Does the wording change them?", wording(audit)),
         Point("Do they agree with people?", criterion(audit)),
         Point("Which types are covered?", types(audit)),
-        Point("Which respondents can it tell apart?", separates(audit)),
+        Point("Which respondents did it separate?", separates(audit)),
+        Point("Are items faulty?", faults(audit)),
         Point("What to fix first", to_fix(audit)),
     ]
 
@@ -42,100 +63,74 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     forms = list(dict.fromkeys(c.form for c in cells))
     runs = len({c.run for c in cells if c.form == Cell.parse(audit.reference).form})
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
-    labels = [Cell.parse(name).judge for name in (audit.respondents[0].judged if audit.respondents else ())]
-    others = [LABELS.get(name, f"the labels of “{name}”") for name in labels]
     total, lost = shares(audit)
     scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)"
-    beside = f" and compared with {listed(others)}" if others else "; no people's labels were given"
     return (
         say(
-            "{items} items" + (" about {images} pictures" if audit.images else " without pictures")
-            + ", answered by {n} in {forms} ({names}); the original form was asked with {runs}.",
-            items=audit.items, images=audit.images, n=counted(len(audit.respondents), "respondent"), forms=counted(len(forms), "form"),
-            names=", ".join(forms), runs=counted(runs, "seed"),
+            "{items}" + (" about {images}" if audit.images else " without pictures")
+            + ", answered by {n} in {forms} ({names}); the original form was asked {runs}.",
+            items=counted(audit.items, "item"), images=counted(audit.images, "picture"), n=_respondents(audit),
+            forms=counted(len(forms), "form"), names=", ".join(forms), runs="once" if runs == 1 else f"in {counted(runs, 'run')}",
         ),
         say(
-            "{total} answers, {by}{beside}; " + ("{lost} of them were not scored ({share})." if lost else "all of them were scored."),
-            total=total, by=scored_by, beside=beside, lost=lost, share=percent(lost / total if total else 0.0, 1),
+            "{total}, {by}; " + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.") + "{labels}",
+            total=counted(total, "answer"), by=scored_by, lost=lost, share=percent(lost / total if total else 0.0, 1),
+            labels=_labels(audit),
         ),
     )  # fmt: skip
 
 
-def repeatable(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """How well the scores repeat with another seed."""
-    metric = next(iter(audit.metrics), "")
-    rho = find(audit, "test_retest.rho_g", metric)
-    if rho is None:
-        return (say(f"Not measured: the original form was asked once. To measure it, {SOURCES['test_retest'][3]}."),)
-    if rho.value is None:
-        return (say("Not measured: {reason}.", reason=rho.reason),)
-    if rho.status == "not_informative":
-        return (say("This audit cannot say: {reason}.", reason=rho.reason),)
-    floor, gain, mdc = (find(audit, f"test_retest.{name}", metric) for name in ("noise_floor", "gain", "mdc95"))
-    sentences = [
-        say("When the questions are asked again with another seed, the reliability of {metric} from one run (rho_G) is {rho}{spans}.", metric=metric, rho=rho, spans=spans(rho))
-    ]  # fmt: skip
-    if floor is not None and floor.value is not None:
-        # the verdict in words follows from the estimate's own flag, not from a threshold of the page
-        near = gain is not None and "NOISE_FLOOR" in gain.flags
-        verdict = " That is little more than coin flips give." if near else ""
-        sentences.append(say("Coin flips at each respondent's own rate would already reach {floor} (the noise floor).", floor=floor))  # fmt: skip
-        if gain is not None and gain.value is not None:
-            sentences.append(say("The reliability lies {gain} of the way from there to identical answers." + verdict, gain=estimate_percent(gain)))  # fmt: skip
-    if mdc is not None and mdc.value is not None:
-        sentences.append(say("Two scores of one respondent that differ by less than {mdc} may differ by chance alone.", mdc=mdc))  # fmt: skip
-    return tuple(sentences)
+def _respondents(audit: BenchmarkAudit) -> str:
+    many = counted(len(audit.respondents), "respondent")
+    families = len(set(audit.families.values()))
+    if not families or families == len(audit.respondents):
+        return many
+    return f"{many} of {families} {'family' if families == 1 else 'families'} ({families_source(audit)})"
 
 
-def wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """How the scores change with another wording, form by form."""
-    metric = next(iter(audit.metrics), "")
-    others = dict.fromkeys(
-        e.other for e in audit.estimates if e.indicator.startswith("parallel_forms.") and e.metric == metric
-    )
-    if not others:
-        return (say(f"Not measured: no other wording was asked. To measure it, {SOURCES['parallel_forms'][3]}."),)
-    sentences: list[Sentence] = []
-    for other in others:
-        by = {e.indicator.partition(".")[2]: e for e in audit.estimates if e.metric == metric and e.other == other and e.indicator.startswith("parallel_forms.")}  # fmt: skip
-        shift, icc, same = by.get("mean_shift"), by.get("icc_a1"), by.get("item_agreement")
-        if shift is not None and shift.value is not None:
-            sentences.append(say("The form “{name}” changes the mean {metric} by {shift}{spans}.", name=cell(other), metric=metric, shift=shift, spans=spans(shift)))  # fmt: skip
-        if icc is not None and icc.value is not None:
-            sentences.append(say("The agreement of the scores, ICC(A,1), is {icc}{spans}.", icc=icc, spans=spans(icc)))
-        elif icc is not None:
-            sentences.append(say("The agreement of the scores was not measured: {reason}.", reason=icc.reason))
-        if same is not None and same.value is not None:
-            sentences.append(say("{share} of the items get the same verdict in both forms.", share=estimate_percent(same)))  # fmt: skip
-    return tuple(sentences)
+def _labels(audit: BenchmarkAudit) -> str:
+    judges = [Cell.parse(name).judge for name in (audit.respondents[0].judged if audit.respondents else ())]
+    oracle = any(judge != "human" for judge in judges)
+    if labelled_by_people(audit):
+        return (
+            " People labelled answers too."
+            if not oracle
+            else f" People labelled answers too, and so did {ORACLE[:-1]}."
+        )
+    return f" No people labelled answers; {ORACLE} read them." if oracle else " No people labelled answers."
 
 
 def criterion(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """How well the scores agree with people, and with the oracle that a benchmark may have."""
-    metric = next(iter(audit.metrics), "")
-    estimates = [e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == metric]
+    """How well the scores agree with people; what an oracle says, which is not people, stands apart."""
+    metric = leading(audit)
+    measured = [e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == metric]
     sentences: list[Sentence] = []
-    oracle = False
-    for r in estimates:
-        judge = Cell.parse(r.other).judge
-        oracle |= judge == "oracle"
-        who = LABELS.get(judge, f"the labels of “{judge}”")
+    for r in filter(by_people, measured):
         if r.value is None:
-            sentences.append(say("The agreement with {who} was not measured: {reason}.", who=who, reason=r.reason))
+            sentences.append(say("The agreement with people's labels was not measured: {reason}.", reason=r.reason))
             continue
-        sentences.append(say("The scores correlate {r} with {who}{spans}.", r=r, who=who, spans=spans(r)))
+        sentences.append(say("The scores correlate {r} with people's labels{of}.", r=r, of=backed(audit, r)))
         freed = find(audit, "criterion.disattenuated", metric, r.other)
-        if freed is not None and freed.value is not None:
-            sentences.append(say("Without the sampling noise on both sides, the correlation would be {freed} (disattenuated).", freed=freed))  # fmt: skip
-    if not estimates:
-        return (say(f"Not measured: no people's labels were given. To measure it, {SOURCES['criterion'][3]}."),)
-    if oracle and len(estimates) == 1:
-        sentences.append(say("No people labelled answers."))
+        if freed is not None and freed.value is not None and "CAPPED" not in freed.flags:
+            sentences.append(say("Without the sampling noise on both sides, the correlation is estimated at {freed} (disattenuated){of}.", freed=freed, of=backed(audit, freed)))  # fmt: skip
+    if not sentences:
+        sentences.append(say(f"Not measured: no people labelled answers. To measure it, {SOURCES['criterion'][3]}."))
+    oracle = with_oracle(audit, metric)
+    if oracle is not None and oracle.value is not None:
+        sentences.append(_second_reading(audit, oracle))
     return tuple(sentences)
 
 
+def _second_reading(audit: BenchmarkAudit, oracle: Estimate) -> Sentence:
+    """What an oracle's reading of the same answers shows, and what it does not."""
+    limit = "This checks how answers are read; it is not agreement with people."
+    if (oracle.value or 0) > 1 - 1e-9:
+        return say(f"Scores from a second reading by {ORACLE} put the respondents on the same line (r {{r}}; {{used}}). {limit}", r=oracle, used=used(audit, oracle))  # fmt: skip
+    return say(f"Scores from a second reading of the same answers by {ORACLE} correlate {{r}} with the benchmark's{{of}}. {limit}", r=oracle, of=backed(audit, oracle))  # fmt: skip
+
+
 def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """Which types have items, and which have enough of them."""
+    """Which types have items, which were measured well enough, and whose own score says more than the total."""
     covered = [kind for kind, row in audit.coverage.items() if row["items"]]
     absent = [kind for kind in audit.coverage if kind not in covered]
     claimed = [kind for kind in absent if audit.coverage[kind]["claimed"]]
@@ -144,47 +139,41 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     ]  # fmt: skip
     if not covered:
         sentences = [say("No item is known to be of any of the {all} types.", all=len(audit.coverage))]
-    index = find(audit, "types.index", next(iter(audit.metrics), ""))
-    rows = index.detail.get("types", ()) if index is not None else ()
-    if index is not None and index.value is not None:
-        fit = [str(r["type"]) for r in rows if r.get("state") == "measurable"]
-        count = replace(estimate_text(index), text=str(len(fit)))
-        names = f": {listed(fit)}" if fit and len(fit) < len(covered) else ""
-        sentences.append(say("{count} of them {have} enough items for a standard error of .03 (measurable){names}.", count=count, have=have(len(fit)), names=names))  # fmt: skip
+    index = find(audit, "types.index", leading(audit))
+    measured = type_rows(index)
+    if index is None or index.value is None or not measured:
+        sentences.append(say("Whether the types are measurable was not measured."))
     else:
-        sentences.append(say("Whether the types have enough items to be measurable was not measured."))
+        fit = [row.name for row in measured if row.measurable]
+        count = replace(estimate_text(index), text=str(len(fit)))
+        names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
+        answered = any(row.error is not None for row in measured)
+        where = "in this audit" if answered else "by their number of items"
+        limit = "the standard error of a respondent's score on the type is at most .03"
+        sentences.append(say("{count} of them {are} measurable {where} ({limit}){names}.", count=count, are="is" if len(fit) == 1 else "are", where=where, limit=limit, names=names))  # fmt: skip
+        errors = [row.error for row in measured if row.error is not None and not row.measurable]
+        if errors:
+            # four decimals, so that what lies just above the limit is not shown as the limit
+            low, high = number(min(errors), 4), number(max(errors), 4)
+            spread = low if low == high else f"between {low} and {high}"
+            others = counted(len(errors), "other type")
+            sentences.append(say("For the {others}, it is {spread}.", others=others, spread=spread))
+    sentences += _added(audit)
     if absent:
         sentences.append(say("Not covered: {names}" + (" (claimed without items: {claimed})." if claimed else "."), names=listed(absent), claimed=listed(claimed)))  # fmt: skip
     return tuple(sentences)
 
 
-def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """Which respondents differ by more than chance."""
-    metric = next(iter(audit.metrics), "")
-    share = pair_share(audit)
-    order = in_order(audit)
-    sentences: list[Sentence] = []
-    if share is not None:
-        sentences.append(say("{share} of the pairs of respondents differ in {metric} by more than chance.", share=share, metric=metric))  # fmt: skip
-        sets = [group for group in tied_sets(audit) if len(group) > 1]
-        shown = "; ".join(listed([short(n) for n in group]) for group in sets[:4])
-        more = f"; and {counted(len(sets) - 4, 'further set')}" if len(sets) > 4 else ""
-        tied = say("The benchmark cannot tell these apart: {sets}.", sets=shown + more)
-        sentences.append(tied if sets else say("No two respondents are tied."))
-        least = find(audit, "discriminability.minimum_difference", metric)
-        if least is not None and least.value is not None:
-            sentences.append(say("One planned comparison of two respondents finds a difference of {least} with 80% power.", least=least))  # fmt: skip
-        every = find(audit, "discriminability.minimum_difference_holm", metric)
-        if every is not None and every.value is not None:
-            sentences.append(say("When all pairs are compared (Holm), the difference has to be {every}.", every=every))
-        return tuple(sentences)
-    absent = find(audit, "discriminability.separable_pairs", metric)
-    reason = absent.reason if absent is not None and absent.reason else "this audit holds no comparison of pairs"
-    sentences.append(say("Not measured: {reason}.", reason=reason))
-    if len(order) > 1 and order[0].scores.get(metric) is not None:
-        low, high = order[-1].scores.get(metric), order[0].scores.get(metric)
-        sentences.append(say("The scores run from {high} ({best}) to {low} ({worst}).", high=high, best=short(order[0].name), low=low, worst=short(order[-1].name)))  # fmt: skip
-    flip = find(audit, "test_retest.pair_flip", metric)
-    if flip is not None and flip.value is not None:
-        sentences.append(say("Two runs put a pair of respondents in different orders with probability {flip}.", flip=flip))  # fmt: skip
-    return tuple(sentences)
+def _added(audit: BenchmarkAudit) -> list[Sentence]:
+    """Whether a type's own score says more about the type than the total does (Haberman)."""
+    estimate = find(audit, "types.added_value", leading(audit))
+    tested = [row for row in rows(estimate, "types") if row.get("status") == "ok"]
+    if estimate is None or not tested:
+        return []
+    better = sum(bool(row.get("adds")) for row in tested)
+    shown = [str(row.get("type")) for row in tested if row.get("adds") and row.get("certain")]
+    count = replace(estimate_text(estimate), text=str(better))
+    return [
+        say("That a type's own score says more about the type than the total does (Haberman) is shown for {shown} of {all} types (95% interval over respondents); {count} of the estimates favour{s} it.",
+            shown=f"{len(shown)} ({listed(shown)})" if shown else "none", all=len(tested), count=count, s="s" * (better == 1))
+    ]  # fmt: skip

@@ -7,11 +7,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from hqm.reports.details import by_oracle, used_by
 from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, statistic_name
 
 from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, withheld
 
 DASH = "–"
+ORACLE_TITLE = "Oracle (a rule, no people)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,9 @@ def number(value: float | None, digits: int = 3) -> str:
     """
     if value is None or not math.isfinite(value):
         return DASH
-    # more digits where three would show 1 for a number below 1
-    if digits == 3 and 0.9995 <= abs(value) < 1:
-        digits = 4 if abs(value) < 0.99995 else 6
+    # more digits where these would show 1 for a number below 1
+    if digits >= 3 and abs(value) < 1:
+        digits = next((d for d in (digits, 4, 6) if d >= digits and float(f"{abs(value):.{d}f}") < 1), max(digits, 6))
     text = f"{value:.{digits}f}"
     zero = float(text) == 0
     return text.lstrip("-") if zero else text.replace("-", "−")
@@ -72,6 +74,17 @@ def number(value: float | None, digits: int = 3) -> str:
 def official(row: RespondentScores, metric: str) -> str:
     """A respondent's score as the release prints it, where it rounds; else with three digits."""
     return row.printed.get(metric) or number(row.scores.get(metric))
+
+
+def small(value: float | None) -> str:
+    """A number in score units with two digits that say something, and at least three decimals.
+
+    >>> small(0.000212), small(0.0414), small(0.25), small(0.0)
+    ('0.00021', '0.041', '0.250', '0.000')
+    """
+    if value is None or not math.isfinite(value) or value == 0:
+        return number(value)
+    return number(value, min(6, max(3, 1 - math.floor(math.log10(abs(value))))))
 
 
 def interval(span: Interval | None, digits: int = 3) -> str:
@@ -114,6 +127,18 @@ def cell(text: str) -> str:
 def digits(estimate: Estimate) -> int:
     """How many decimals of an estimate are shown."""
     return digits_of(estimate.indicator.rpartition(".")[2])
+
+
+def places(estimate: Estimate) -> int:
+    """How many decimals show the ends of an estimate's narrowest interval apart.
+
+    >>> narrow = Interval(0.99760, 0.99835, "fixed_models", "")
+    >>> places(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
+    4
+    """
+    widths = [i.high - i.low for i in estimate.intervals if math.isfinite(i.high - i.low) and i.high > i.low]
+    needed = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
+    return max(digits(estimate), min(6, needed))
 
 
 def estimate_text(estimate: Estimate) -> Text:
@@ -205,9 +230,34 @@ def summary(audit: Audit) -> Table:
 
 
 def find(audit: BenchmarkAudit, indicator: str, metric: str, other: str | None = None) -> Estimate | None:
-    """The first estimate of this indicator and metric, and of this other administration if one is named."""
+    """The first estimate of this indicator and metric, and of this other administration if one is named.
+
+    Of `criterion` it is one with people's labels: what older audits call so of an oracle is no criterion.
+    """
     wanted = (e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric))
-    return next((e for e in wanted if other in (None, e.other)), None)
+    people_only = indicator.startswith("criterion.")
+    return next((e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None)
+
+
+def leading(audit: BenchmarkAudit) -> str:
+    """The first audited metric, which the first screen is about."""
+    return next(iter(audit.metrics), "")
+
+
+def family_title(estimate: Estimate) -> str:
+    """What reports call the family of an estimate; an oracle's is called what it is."""
+    family = estimate.indicator.partition(".")[0]
+    return ORACLE_TITLE if by_oracle(estimate) else FAMILIES.get(family, family)
+
+
+def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
+    """The interval that a table shows of an estimate.
+
+    Pearson's interval for these respondents on reruns is left out: rho_G answers the same question from the items.
+    """
+    if estimate.indicator == "test_retest.pearson" and inference == "fixed_models":
+        return None
+    return estimate.interval(inference)
 
 
 def indicators(audit: BenchmarkAudit) -> Table:
@@ -227,12 +277,12 @@ def indicators(audit: BenchmarkAudit) -> Table:
     rows: list[tuple[Text, ...]] = []
     used: set[str] = set()
     for estimate in audit.estimates:
-        family, _, statistic = estimate.indicator.partition(".")
+        statistic = estimate.indicator.partition(".")[2]
         used.update(estimate.flags)
         notes = ", ".join([*estimate.flags, *([estimate.status.replace("_", " ")] if estimate.status != "ok" else [])])
         rows.append(
             (
-                Text(FAMILIES.get(family, family)),
+                Text(family_title(estimate)),
                 Text(statistic_name(statistic)),
                 Text(estimate.metric),
                 Text(
@@ -242,7 +292,7 @@ def indicators(audit: BenchmarkAudit) -> Table:
                 estimate_text(estimate),
                 Text(interval(estimate.interval("model_population"), digits(estimate)), _methods(estimate)),
                 Text(str(estimate.n_respondents)),
-                Text(f"{estimate.n_items:,}"),
+                Text(f"{estimate.n_items:,}", small=lost_note(estimate)),
                 Text(f"{estimate.unscored:,}"),
                 Text(notes, estimate.reason),
             )
@@ -253,6 +303,13 @@ def indicators(audit: BenchmarkAudit) -> Table:
     return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
 
 
+def lost_note(estimate: Estimate) -> str:
+    """What an estimate had to leave out, where it says so; else nothing."""
+    of = used_by(estimate)
+    shares = ((of.respondents, "respondents", of.respondents_left_out), (of.items, "items", of.items_left_out))
+    return "; ".join(f"{count:,} {what} used, {percent(share, 1)} left out" for count, what, share in shares if share)
+
+
 def indicators_brief(audit: BenchmarkAudit) -> Table:
     """The main estimates in the width of a terminal, with the intervals for these models and for others like them."""
     rows, reasons = [], []
@@ -260,15 +317,14 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         family, _, statistic = estimate.indicator.partition(".")
         if not is_headline(family, statistic) or estimate.status == "not_applicable":
             continue
-        name = f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+        name = f"{family_title(estimate)}, {statistic_name(statistic)}"
         if family == "generalizability" and estimate.detail.get("varied"):
             name += f", over {estimate.detail['varied']}s"
-        if family == "criterion":
-            name += f" ({Cell.parse(estimate.other).judge})"
-        spans = [interval(estimate.interval(kind), digits(estimate)) for kind in ("fixed_models", "model_population")]
+        spans = [interval(shown_interval(estimate, kind), digits(estimate)) for kind in ("fixed_models", "model_population")]  # fmt: skip
         rows.append((Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans)))
-        if estimate.reason:
-            reasons.append(f"{estimate.indicator} ({estimate.metric}): {estimate.reason}")
+        notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
+        if notes:
+            reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
     columns = ("indicator", "metric", "value", "these models", "other models")
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))

@@ -211,10 +211,10 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
     benchmark = audit.audits[0]
     answers = said(benchmark)
     assert (
-        "120 items about 40 pictures, answered by 6 respondents in 2 forms (original, parallel)"
+        "120 items about 40 pictures, answered by 6 respondents of 1 family (told from their names) in 2 forms (original, parallel)"
         in answers["What was audited?"]
     )
-    assert "with 2 seeds" in answers["What was audited?"]
+    assert "asked in 2 runs" in answers["What was audited?"]
     rho = tables.number(benchmark.estimate("test_retest.rho_g").value)
     floor = tables.number(benchmark.estimate("test_retest.noise_floor").value)
     assert rho in answers["Do the scores repeat?"]
@@ -222,11 +222,11 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
     assert (
         tables.number(benchmark.estimate("parallel_forms.mean_shift").value) in answers["Does the wording change them?"]
     )
-    assert answers["Do they agree with people?"].startswith("Not measured: no people's labels were given")
+    assert answers["Do they agree with people?"].startswith("Not measured: no people labelled answers")
     assert "8 of 8 types have items" in answers["Which types are covered?"]
     assert (
-        tables.percent(benchmark.estimate("discriminability.separable_pairs").value)
-        in answers["Which respondents can it tell apart?"]
+        f"{benchmark.estimate('discriminability.separable_pairs').detail['apart']} of the 15 pairs"
+        in answers["Which respondents did it separate?"]
     )
     assert len(in_short(benchmark)[-1].sentences) == 3
     assert not re.search(r"\b(grade|overall|average)\b", " ".join(answers.values()), re.IGNORECASE)
@@ -267,7 +267,7 @@ def test_what_was_not_measured_is_named_and_never_stops_the_report(audit: Audit,
     for family, question in {
         "test_retest": "Do the scores repeat?",
         "parallel_forms": "Does the wording change them?",
-        "discriminability": "Which respondents can it tell apart?",
+        "discriminability": "Which respondents did it separate?",
     }.items():
         if family in gone:
             assert answers[question].startswith("Not measured"), answers[question]
@@ -296,7 +296,7 @@ def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> Non
     assert rows["Another seed"][6].text == tables.number(benchmark.estimate("test_retest.rho_g_1000").value)
     assert "these respondents" in rows["Another seed"][4].text
     assert "others like them" in rows["Another seed"][4].text
-    assert "not measured" in rows["Labels in place of the scorer"][0].small
+    assert "not measured" in rows["People's labels in place of the scorer"][0].small
     assert not [row for row in table.rows if "verage" in row[0].text]
 
 

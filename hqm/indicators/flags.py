@@ -16,25 +16,25 @@ from hqm.types import Estimate
 FLAGS: Mapping[str, str] = {
     "FEW_MODELS": "fewer than 20 respondents (or 10 independent ones): read the interval, not the number",
     "FAMILY_DEPENDENCE": "respondents of one family score alike: intervals count the independent ones",
-    "DOMINANT_MODEL": "one respondent makes the correlation: read the range without it",
-    "RANGE_INFLATED": "weak respondents stretch the scores: at the top of the leaderboard the reliability is lower",
-    "NOISE_FLOOR": "the scores repeat little better than coin flips at each respondent's own rate would",
+    "DOMINANT_MODEL": "without one respondent the correlation says something else: read the range without it",
+    "RANGE_INFLATED": "among the best half of the respondents, whose scores lie closer together, the reliability misses the goal: read the places at the top as sets",
+    "NOISE_FLOOR": "single answers repeat little better than coin flips at each respondent's own rate would: the reliability comes from the number of items",
     "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
     "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
-    "NON_PARALLEL": "some respondents are below chance on the other form: it measures how they handle the wording",
-    "CEILING": "scores crowd at the upper end: it cannot tell good respondents apart",
-    "FLOOR": "scores crowd at the lower end: it cannot tell weak respondents apart",
-    "CHANCE": "a respondent scores no better than an answer that ignores picture and question",
+    "NON_PARALLEL": "some respondents are below chance on the other form by more than the noise of its items: read the forms side by side",
+    "CEILING": "scores crowd at the upper end, where good respondents are not separated: add harder items",
+    "FLOOR": "scores crowd at the lower end, where weak respondents are not separated: add easier items",
+    "CHANCE": "a respondent did not score above an answer that ignores picture and question: rank without it",
     "ATTENUATION": "the judged sample is short: read the disattenuated correlation beside the raw one",
     "LENGTH_CONFOUND": "the benchmarks compared differ in length: compare them at the common length",
     "AVERAGED_COEFFICIENTS": "coefficients of different error sources are never averaged: read them one by one",
     "UNPARSED": "more than 1% of the answers are not scored, or their share differs between administrations",
     "WITHHELD": "refused or empty answers are scored, as the release scores them: leave out --withheld official to count answers only",
-    "REVERSED": "the two scores point opposite ways; the other was turned round",
+    "REVERSED": "the two scores point opposite ways by definition; the other was turned round",
     "NEGATIVE_COMPONENT": "a variance was estimated below zero and taken as zero; the raw value is kept",
     "MISSING": "more than 1% of the items are not scored in every administration",
-    "REDUNDANT": "items say the same thing over and over: fewer would do",
+    "REDUNDANT": "alpha is above .95, which many items reach by themselves: fewer such items would keep the order of these respondents",
     "CAPPED": "the disattenuated correlation came out above 1 and was cut: the sample is too small for it",
     "JUDGE_DIF": "the benchmark errs differently for different respondents: correct each by its own labels",
     "RANK_DEFICIENT": "there are more items than respondents: covariances of items are not well known",
@@ -43,6 +43,15 @@ FLAGS: Mapping[str, str] = {
     "UNBOUNDED": "an end of the interval does not exist",
 }
 """Every flag with what it means and what to do."""
+
+GOAL = 0.9
+"""The reliability from which a leaderboard is read model by model; the default policy asks the same."""
+NOTES = frozenset(
+    {"REVERSED", "NEGATIVE_COMPONENT", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS", "REDUNDANT", "DETERMINISTIC"}
+)
+"""Flags that say how a number was made and change no decision."""
+_GOOD_AGREEMENT = 0.75
+"""The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li 2016: good)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +64,62 @@ class Warned:
     about: str = ""
     """The family of estimates it concerns; empty for the whole benchmark."""
     numbers: Mapping[str, float | None] = field(default_factory=dict)
+    note: bool = False
+    """Whether it only describes a number: no decision hangs on it here."""
 
     def to_dict(self) -> dict[str, object]:
         return {
             "flag": self.flag, "metric": self.metric, "about": self.about, "sentence": self.sentence,
-            "what_to_do": FLAGS[self.flag], "numbers": dict(self.numbers),
+            "what_to_do": FLAGS[self.flag], "numbers": dict(self.numbers), "note": self.note,
         }  # fmt: skip
 
 
 def warn(case: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None) -> Iterable[Warned]:
-    """The flags of one metric: of its reference administration, and of every comparison among the estimates."""
+    """The flags of one metric: of its reference administration, and of every comparison among the estimates.
+
+    A flag on which a decision hangs is a warning; one that only describes a number is a note.
+    """
+    of_metric = [estimate for estimate in estimates if estimate.metric == case.metric.name]
     yield from _few(case, family)
-    yield from _range(case)
+    yield from _range(case, of_metric)
     yield from _bounds(case)
-    yield from _from_estimates(case, [estimate for estimate in estimates if estimate.metric == case.metric.name])
+    yield from _from_estimates(case, of_metric)
 
 
 def _few(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
     n, metric = len(case.respondents), case.metric.name
     n_eff = family.n_eff if family is not None and math.isfinite(family.n_eff) else float(n)
     if n < 20 or n_eff < 10:
-        sentence = f"{n} respondents, {n_eff:.1f} of them independent"
+        relatives = "" if n_eff > n - 0.05 else f", which count as {n_eff:.1f} independent ones"
+        sentence = f"{_counted(n)} answered{relatives}"
         yield Warned("FEW_MODELS", metric, sentence, "", {"n": n, "n_effective": n_eff})
     if family is not None and "FAMILY_DEPENDENCE" in family.flags:
         sentence = f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as {n_eff:.1f}"
         yield Warned("FAMILY_DEPENDENCE", metric, sentence, "", {"icc": family.icc.value, "n_effective": n_eff})
 
 
-def _range(case: Case) -> Iterable[Warned]:
+def _counted(n: int) -> str:
+    return f"{n} respondent{'s' * (n != 1)}"
+
+
+def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
+    """Where the reliability reaches the goal over all respondents, and would not among the best half of them."""
+    rho = _value(estimates, "test_retest.rho_g")
     spread = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
-    if spread.status == "ok" and "RANGE_INFLATED" in spread.flags:
-        sentence = f"the scores spread {spread.sd:.3f} over all and {spread.sd_top:.3f} over the top half"
-        yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", {"sd": spread.sd, "sd_top": spread.sd_top})
+    if rho is None or rho < GOAL or spread.status != "ok" or "RANGE_INFLATED" not in spread.flags:
+        return
+    top = 1 - (1 - rho) / spread.u**2
+    if top < GOAL:
+        numbers = {"sd": spread.sd, "sd_top": spread.sd_top, "rho": rho, "rho_top": top}
+        sentence = (
+            f"the scores spread {spread.sd:.3f} over all {spread.n} respondents and {spread.sd_top:.3f} over the best {spread.n_top}; "
+            f"with the same error, rho_G is {rho:.3f} over all and {max(0.0, top):.3f} among the best"
+        )
+        yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", numbers)
+
+
+def _value(estimates: Sequence[Estimate], indicator: str) -> float | None:
+    return next((e.value for e in estimates if e.indicator == indicator and e.status == "ok"), None)
 
 
 def _bounds(case: Case) -> Iterable[Warned]:
@@ -115,13 +148,30 @@ def _share_of_items(scores: Array) -> Array:
 
 
 def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
-    seen: set[tuple[str, str]] = set()
+    """Each flag of a family once, with the first estimate that carries it and the names of the others."""
+    carriers: dict[tuple[str, str], list[Estimate]] = {}
     for estimate in estimates:
-        family = estimate.indicator.partition(".")[0]
         for flag in estimate.flags:
-            if flag in FLAGS and flag != "FEW_MODELS" and (flag, family) not in seen:
-                seen.add((flag, family))
-                yield Warned(flag, case.metric.name, _sentence(flag, estimate), family)
+            if flag in FLAGS and flag != "FEW_MODELS":
+                carriers.setdefault((flag, estimate.indicator.partition(".")[0]), []).append(estimate)
+    for (flag, family), carrying in carriers.items():
+        others = dict.fromkeys(e.indicator for e in carrying if e.indicator != carrying[0].indicator)
+        also = f" (also: {', '.join(others)})" if others and flag not in ("UNPARSED", "WITHHELD") else ""
+        sentence = _sentence(flag, carrying[0]) + also
+        yield Warned(flag, case.metric.name, sentence, family, note=_is_note(flag, carrying[0], estimates))
+
+
+def _is_note(flag: str, estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
+    """Whether no decision hangs on a flag of an estimate."""
+    if flag == "NOISE_FLOOR":
+        # a reliability that reaches the goal repeats well enough, whatever single answers do
+        rho = next((e for e in estimates if e.indicator == "test_retest.rho_g" and e.status == "ok"), None)
+        near = rho.interval("fixed_models") if rho is not None else None
+        return near is not None and near.low >= GOAL
+    if flag == "MEAN_SHIFT":
+        agreed = estimate.interval("fixed_models")
+        return estimate.indicator.endswith(".icc_a1") and agreed is not None and agreed.low >= _GOOD_AGREEMENT
+    return flag in NOTES
 
 
 def _sentence(flag: str, estimate: Estimate) -> str:
@@ -136,7 +186,7 @@ def _sentence(flag: str, estimate: Estimate) -> str:
     if flag == "DOMINANT_MODEL":
         without = estimate.detail.get("without_strongest")
         number = "undefined" if without is None else f"{without:.3f}"
-        return f"without {estimate.detail.get('strongest')} the correlation is {number}, with it {value}"
+        return f"without {estimate.detail.get('strongest')} the correlation is {number}, with it {value} ({_counted(estimate.n_respondents)})"
     if flag == "MEAN_SHIFT":
         return f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
     return f"{estimate.indicator} is {value}"

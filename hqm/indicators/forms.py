@@ -161,8 +161,12 @@ def _coherence(case: Case) -> Result:
 
 def _balanced_score(case: Case) -> Result:
     study = balanced_score(*case.scores)
-    accuracies = [each.balanced_accuracy.value for each in case.once(_detections)[1]]
-    below = [name for name, v in zip(case.respondents, accuracies, strict=True) if np.isfinite(v) and v < 0.5]
+    from scipy.special import ndtri
+
+    accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
+    # below by more than noise, for as many tests as there are respondents (Bonferroni): at chance, half lie below .5
+    z = float(ndtri(1 - 0.05 / max(len(accuracies), 1)))
+    below = [name for name, v in zip(case.respondents, accuracies, strict=True) if v.value + z * v.se < 0.5]
     flags = ("NON_PARALLEL",) if below else ()
     return result(study.reliability, flags=flags, by_respondent=case.by_respondent(study.scores), below_chance=below)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import shaped
+from hqm.psychometrics.arrays import normal_quantile, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.result import Coefficient
 
@@ -106,18 +106,21 @@ class Influence:
 
 
 def leave_one_out(
-    statistic: Callable[[npt.NDArray[np.intp]], float], n: int, *, correlation: bool = True, scores: npt.ArrayLike = ()
-) -> Influence:
+    statistic: Callable[[npt.NDArray[np.intp]], float], n: int, *, correlation: bool = True, scores: npt.ArrayLike = (),
+    goal: float = 0.9,
+) -> Influence:  # fmt: skip
     """The range of a statistic over leaving out one respondent each time.
 
-    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out moves Fisher's z by more
-    than its standard error 1/sqrt(n - 3), or one respondent has a leverage above .5 in `scores`.
+    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out changes it by .01 or more,
+    so that it crosses the goal or leaves the 95% interval of Fisher's z, and either moves Fisher's z by more than its
+    standard error 1/sqrt(n - 3), or the respondent has a leverage above .5 in `scores`.
 
     - `statistic`: Indices of respondents -> value, NaN where undefined.
     - `n`: How many respondents there are.
     - `correlation`: Whether the statistic is a correlation, compared on Fisher's z; otherwise only leverage is
       flagged.
     - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
+    - `goal`: The correlation that a decision asks for.
 
     The status is `insufficient` below 4 respondents, `degenerate` when the statistic is undefined or so without any
     respondent.
@@ -137,16 +140,22 @@ def leave_one_out(
         return Influence(math.nan, status="degenerate", reason="the statistic is undefined for these respondents")
     change = np.where(known, np.abs(without - value), -1.0)
     strongest = int(np.argmax(change))
-    dominant = False
+    influential = np.zeros(n, dtype=bool)
+    matters = np.ones(n, dtype=bool)
     if correlation:
-        z = np.arctanh(np.clip(np.append(without[known], value), -1 + 1e-15, 1 - 1e-15))
-        dominant = float(np.abs(z[:-1] - z[-1]).max()) > 1 / math.sqrt(n - 3)
+        z = np.arctanh(np.clip(np.append(without, value), -1 + 1e-15, 1 - 1e-15))
+        moved = np.where(known, np.abs(z[:-1] - z[-1]), 0.0) * math.sqrt(n - 3)
+        influential = moved > 1
+        crosses = known & ((without >= goal) != (value >= goal))
+        matters = ~known | (change >= 0.01) & (crosses | (moved > normal_quantile(0.95)))
     x = np.asarray(scores, dtype=np.float64)
     if x.size:
         if x.shape != (n,):
             raise ValueError(f"scores must have shape ({n},), got {x.shape}")
         spread = (x - x.mean()) ** 2
-        dominant = dominant or (not is_constant(x) and float((1 / n + spread / spread.sum()).max()) > 0.5)
+        if not is_constant(x):
+            influential |= 1 / n + spread / spread.sum() > 0.5
+    dominant = bool((influential & matters).any())
     return Influence(
         value,
         float(without[known].min()),

@@ -1,0 +1,194 @@
+"""What estimates say beside their number, read from the detail of a new audit or of an older one that lacks some of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hqm import BenchmarkAudit, Cell, Estimate, Policy
+
+_REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
+"""How many standard errors of measurement the difference of two scores exceeds by chance in 5 of 100 cases."""
+MEASURABLE = 0.03
+"""The standard error that makes a type measurable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a policy asks of a coefficient: the least that an end of an interval must reach."""
+
+    at_least: float
+    inference: str
+    """The interval whose lower end is held against it."""
+
+
+@cache
+def goal(indicator: str) -> Goal:
+    """What the default policy asks of this indicator; .90 for these respondents where it asks nothing."""
+    for wanted in Policy.load().require:
+        if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
+            return Goal(wanted.at_least, wanted.interval)
+    return Goal(0.9, "fixed_models")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The lowest and the highest value over respondents."""
+
+    low: float
+    high: float
+
+    def times(self, factor: float) -> Range:
+        return Range(self.low * factor, self.high * factor)
+
+
+def known(value: object) -> float | None:
+    """A finite number, or None for whatever else an edited audit may hold.
+
+    >>> known(0.5), known(True), known("0.5"), known(float("nan"))
+    (0.5, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def rows(estimate: Estimate | None, key: str) -> list[Mapping[str, Any]]:
+    """The rows that a detail lists under this key; none where there is no such list."""
+    listed = estimate.detail.get(key) if estimate is not None else None
+    return [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, (list, tuple)) else []
+
+
+def over_respondents(estimate: Estimate | None) -> Range | None:
+    """The lowest and the highest value of single respondents."""
+    if estimate is None:
+        return None
+    ends = estimate.detail.get("range")
+    if isinstance(ends, (list, tuple)) and len(ends) == 2:
+        low, high = map(known, ends)
+        if low is not None and high is not None:
+            return Range(low, high)
+    by = estimate.detail.get("by_respondent")
+    values = [v for v in map(known, by.values()) if v is not None] if isinstance(by, Mapping) else []
+    return Range(min(values), max(values)) if values else None
+
+
+def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
+    """The smallest real difference of each respondent, lowest and highest; from the standard errors where it has none."""
+    ranged = over_respondents(mdc)
+    if ranged is not None:
+        return ranged
+    errors = over_respondents(sem)
+    return errors.times(_REAL_DIFFERENCE) if errors is not None else None
+
+
+def by_people(estimate: Estimate) -> bool:
+    """Whether the other side of a comparison is people's labels, and not an oracle of the benchmark."""
+    return bool(estimate.other) and Cell.parse(estimate.other.partition(" & ")[0]).judge == "human"
+
+
+def by_oracle(estimate: Estimate) -> bool:
+    """Whether the other side of a comparison is an oracle: a rule of the benchmark that knows the right answers."""
+    return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(estimate)
+
+
+def labelled_by_people(audit: BenchmarkAudit) -> bool:
+    """Whether people labelled answers of this audit."""
+    return any(Cell.parse(name).judge == "human" for row in audit.respondents for name in row.judged)
+
+
+def with_oracle(audit: BenchmarkAudit, metric: str) -> Estimate | None:
+    """The correlation with an oracle of the benchmark (`oracle.pearson`; `criterion.pearson` in older audits)."""
+    wanted = (e for e in audit.estimates if e.metric == metric and e.indicator.endswith(".pearson"))
+    return next((e for e in wanted if by_oracle(e)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRow:
+    """What an audit says of one hallucination type that has items."""
+
+    name: str
+    items: int
+    error: float | None
+    """The standard error of a respondent's score on it, in this audit; None without answers."""
+    missing: int
+
+    @property
+    def measurable(self) -> bool:
+        """Whether its standard error in this audit is at most .03; without answers, whether no items are missing."""
+        return self.error <= MEASURABLE if self.error is not None else self.missing == 0
+
+    @property
+    def lacking(self) -> int:
+        """About how many more items of the kind make it measurable."""
+        if self.measurable or self.error is None:
+            return 0 if self.measurable else self.missing
+        return max(1, math.ceil(self.items * (self.error / MEASURABLE) ** 2 - 1e-9) - self.items)
+
+
+def type_rows(index: Estimate | None) -> list[TypeRow]:
+    """The types that have items, with what makes them measurable."""
+    return [
+        TypeRow(
+            str(row.get("type")),
+            int(known(row.get("items")) or 0),
+            known(row.get("sem")),
+            int(known(row.get("missing_items")) or 0),
+        )
+        for row in rows(index, "types")
+        if known(row.get("items"))
+    ]
+
+
+def expected_power(estimate: Estimate | None) -> float | None:
+    """The share of planted wrong labels that this design would find; None where it was not estimated."""
+    return None if estimate is None else known(estimate.detail.get("power"))
+
+
+def reading_list(audit: BenchmarkAudit, metric: str) -> tuple[Estimate, list[Mapping[str, Any]]] | None:
+    """The items to read first, in order, with the estimate that ranks them."""
+    for estimate in audit.estimates:
+        listed = rows(estimate, "reading_list") if estimate.metric == metric else []
+        if listed:
+            return estimate, sorted(listed, key=lambda row: known(row.get("rank")) or math.inf)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What an estimate was computed from, with the shares that had to be left out, as it says itself."""
+
+    respondents: int
+    items: int
+    respondents_left_out: float
+    items_left_out: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether anything was left out."""
+        return self.respondents_left_out > 0 or self.items_left_out > 0
+
+
+def used_by(estimate: Estimate) -> Used:
+    """How much of what was asked an estimate could use.
+
+    Nothing is called lost unless the estimate says so itself: a metric may look at some of the items by design.
+    """
+    left_out = [known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in ("respondents", "items")]
+    shares = [share if 0 < share < 1 else 0.0 for share in left_out]
+    return Used(estimate.n_respondents, estimate.n_items, *shares)
+
+
+def independent(estimate: Estimate) -> float | None:
+    """How many independent respondents an interval for others counts, where relatives make them fewer."""
+    n_effective = known(estimate.detail.get("n_effective"))
+    return n_effective if n_effective is not None and n_effective < estimate.n_respondents - 0.05 else None
+
+
+def families_source(audit: BenchmarkAudit) -> str:
+    """Whether a file says which respondents are relatives, or only their names."""
+    given = any(estimate.detail.get("families") == "as given" for estimate in audit.estimates)
+    return "as given" if given else "told from their names"

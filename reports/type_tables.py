@@ -1,0 +1,105 @@
+"""Tables of hallucination types: the scores by type, what each type has, and whether its own score is worth reporting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hqm.reports.details import known, rows, type_rows
+from hqm.reports.score_tables import in_order, made_of
+from hqm.reports.tables import DASH, Table, Text, cell, find, number, short
+
+from hqm import BenchmarkAudit
+
+STEPS = 7
+"""How many colours the heat map has."""
+
+
+def by_type(audit: BenchmarkAudit) -> Table | None:
+    """Respondents by hallucination type, coloured from worst to best; None where no item has a type."""
+    types = [kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)]
+    if not types:
+        return None
+    values = [v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None]
+    first = next(iter(audit.metrics))
+    step = _heat(values, audit.metrics[first]["better"] == "lower")
+    rows = []
+    for row in in_order(audit):
+        cells = [Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind))) for kind in types]
+        rows.append((Text(short(row.name), row.name), *cells))
+    notes = (
+        f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell (pale) to the best cell (strong).",
+    )
+    return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(audit))  # fmt: skip
+
+
+def _heat(values: Sequence[float], lower: bool) -> Any:
+    low, high = (min(values), max(values)) if values else (0.0, 0.0)
+
+    def step(value: float | None) -> int | None:
+        if value is None or high == low:
+            return None
+        share = (value - low) / (high - low)
+        return min(int((1 - share if lower else share) * STEPS), STEPS - 1)
+
+    return step
+
+
+def coverage(audit: BenchmarkAudit) -> Table:
+    """The eight types with their items, pictures and wordings, their standard error in this audit, and what is missing."""
+    index = find(audit, "types.index", next(iter(audit.metrics), ""))
+    measured = {row.name: row for row in type_rows(index)}
+    lines = []
+    for kind, row in audit.coverage.items():
+        of_type = measured.get(kind)
+        state, lacking = str(row["state"]), DASH
+        if of_type is not None:
+            state = f"{state}, {'measurable' if of_type.measurable else 'not measurable'}"
+            lacking = f"{of_type.lacking:,}"
+        lines.append(
+            (
+                Text(kind),
+                Text(state, muted=not row["items"]),
+                *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
+                Text(number(of_type.error if of_type is not None else None, 4)),
+                Text(lacking),
+            )
+        )
+    notes = (
+        "By design: the benchmark asks about nothing else, although its release has no type labels. Claimed: the benchmark says "
+        "that it measures the type, but no item is known to do so, and the type cannot be scored. A type is measurable when the "
+        "standard error of a respondent's score on it (root mean square over these respondents, items of a picture together) is .03 "
+        "or less in this audit; the last column says about how many more such items that takes.",
+    )
+    columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items missing")
+    return Table("Coverage of hallucination types", columns, tuple(lines), (2, 3, 4, 5, 6), notes, made_of(audit))
+
+
+def added_value(audit: BenchmarkAudit) -> Table | None:
+    """Whether the score of a type says more about that type than the total score does."""
+    estimate = find(audit, "types.added_value", next(iter(audit.metrics), ""))
+    kinds = rows(estimate, "types")
+    if estimate is None or not kinds:
+        return None
+    lines = []
+    for row in kinds:
+        usable = row.get("status") == "ok"
+        shown = [Text(number(known(row.get(key)))) for key in ("by_subscore", "by_total")]
+        lines.append(
+            (Text(str(row.get("type"))), Text(str(row.get("items"))), *shown, Text(_worth(row), muted=not usable))
+        )
+    columns = ("Type", "Items", "Predicted by its own score", "Predicted by the total", "Own score worth reporting")
+    notes = (
+        "How much of the type's true score its own items predict, and how much of it the total predicts (Haberman). Yes: the 95% "
+        "interval of the difference over respondents lies above 0.",
+    )
+    return Table("Is a type's own score worth reporting?", columns, tuple(lines), (1, 2, 3), notes, estimate.signature)
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    """Whether a type's own score is worth reporting, as far as its interval supports it."""
+    if row.get("status") != "ok":
+        return f"not measured: {row.get('reason', '')}"
+    if row.get("adds") and row.get("certain"):
+        return "yes"
+    return "not shown; the estimate favours it" if row.get("adds") else "not shown; the estimate favours the total"
