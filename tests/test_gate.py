@@ -163,7 +163,9 @@ def test_junit_and_annotations() -> None:
     assert suite.get("tests") == str(len(suite))
     failures = suite.findall("testcase/failure")
     assert suite.get("failures") == str(len(failures)) == "1"
-    assert failures[0].text == "100% & <sure>\nof it"
+    text = failures[0].text or ""
+    assert text.startswith("100% & <sure>\nof it\nRaise the number of items; average several seeds")
+    assert text.endswith("or change `at_least` of `test_retest.rho_g` in the policy")
     (line,) = failing().annotations()
     assert line.startswith("::error title=mine%3A test_retest.rho_g (accuracy)::FAIL: lower end 0.500 of fixed_models")
     assert "\n" not in line

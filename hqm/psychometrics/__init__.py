@@ -77,6 +77,7 @@ from hqm.psychometrics.items import (
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
 from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
+from hqm.psychometrics.leaks import Stratum
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
@@ -177,6 +178,7 @@ __all__ = [
     "Solvability",
     "SplitHalf",
     "Statistic",
+    "Stratum",
     "Subscore",
     "SubsetAgreement",
     "TableCheck",
