@@ -298,7 +298,16 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("check", bad, "--strict", "--select", "near-duplicate-question")[0] == 1
     (checked,) = json.loads(run("check", bad, "--json", "--select", "D104")[1])
     assert [finding["code"] for finding in checked["findings"]] == ["D104"]
-    assert set(checked["findings"][0]) == {"code", "name", "severity", "sentence", "remedy", "count", "examples", "place"}
+    assert set(checked["findings"][0]) == {
+        "code",
+        "name",
+        "severity",
+        "sentence",
+        "remedy",
+        "count",
+        "examples",
+        "place",
+    }
     (bad / "card.toml").write_text("[")
     status, out, _ = run("check", bad, good)
     assert status == 1

@@ -26,6 +26,8 @@ class Remedy:
     """Items, respondents or answers that the policy takes in all."""
 
 
+_PLACES = frozenset(("odd or even place", "place within the cluster", "tenth of the file", "label before"))
+_NUMBERS = frozenset(("odd or even number", "last digit"))
 _MORE = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
 _OTHERWISE = {
     "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
@@ -81,7 +83,11 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
     otherwise = _OTHERWISE.get(family, "drop the claim")
     if needed is None:
         missed = value < wanted.bound if wanted.at_least is not None else value > wanted.bound
-        first = f"More {what or 'data'} will not do, for the number itself misses it" if missed else f"Raise the number of {what or 'items'}"
+        first = (
+            f"More {what or 'data'} will not do, for the number itself misses it"
+            if missed
+            else f"Raise the number of {what or 'items'}"
+        )
         return Remedy(f"{first}; {otherwise}; {key}")
     also = (
         f" (or average {math.ceil(needed / max(n, 1)):,} seeds)" if family == "test_retest" and what == "items" else ""
@@ -144,7 +150,9 @@ def of_unmeasured(family: str, indicator: str) -> Remedy:
 
 def of_leak(leak: LeakShown) -> Remedy:
     """A type or part can be answered without its pictures."""
-    ways = dict.fromkeys(_way(cue) for cue in leak.by)
+    # what the words give away, single features of the words give away too
+    placed = [cue for cue in leak.by if cue in _PLACES or cue in _NUMBERS]
+    ways = dict.fromkeys(_way(cue) for cue in (["words", *placed] if "words" in leak.by else leak.by[:4]))
     return Remedy(
         f"{'; '.join(ways)}; or take {leak.name} out, or drop the claim on it; or change the policy key `limits.leak`"
     )
@@ -153,9 +161,9 @@ def of_leak(leak: LeakShown) -> Remedy:
 def _way(cue: str) -> str:
     if cue == "words":
         return "Ask the same questions about pictures with the other answer, until the words say nothing"
-    if cue in ("odd or even place", "place within the cluster", "tenth of the file", "label before"):
+    if cue in _PLACES:
         return "Shuffle the items of the file with a seed that you publish"
-    if cue in ("odd or even number", "last digit"):
+    if cue in _NUMBERS:
         return "Number the items anew after shuffling them"
     return f"Give questions of all answers the same {cue}"
 

@@ -14,8 +14,10 @@ from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENC
 from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
 from hqm.psychometrics import (
     Coefficient,
+    Contradictions,
     CriterionValidity,
     JudgeErrors,
+    contradicted_items,
     criterion_validity,
     flip_rate,
     gwet_ac1,
@@ -28,13 +30,15 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate
+from hqm.types import Estimate, Item
 
 NO_PEOPLE = (
     "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and not from people: agreement "
     "with them says nothing about validity"
 )
 
+_SHOWN = 50
+"""How many items a list in a detail names."""
 _LABELLED = 0.9
 """The reliability of people's scores that `labels_needed` is about."""
 
@@ -146,6 +150,26 @@ def _right_or_wrong(case: Case) -> bool:
 
 def _errors(case: Case) -> JudgeErrors:
     return judge_errors(*case.once(beside_people))
+
+
+def _contradictions(case: Case) -> Contradictions:
+    return contradicted_items(*case.once(beside_people))
+
+
+def _contradicted(case: Case) -> Result:
+    """The number of items that people contradict."""
+    study = case.once(_contradictions)
+    rows = [
+        {"item": case_items(case)[c.item].id, "count": c.contradicted, "answers": c.answers, "p": number(c.p)}
+        for c in study.items[:_SHOWN]
+    ]
+    return result(float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested)
+
+
+def case_items(case: Case) -> Sequence[Item]:
+    """The items of `beside_people`."""
+    whole = case.whole if case.whole is not None else case.first
+    return [item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside]
 
 
 def _kappa(case: Case) -> Result:
@@ -300,6 +324,14 @@ indicators = (
     Indicator(
         name="judge_functioning", family=_LABELLERS, needs=_ERRORS, compute=_judge_functioning, explains=(judge_errors,),
         meaning="P-value of the test that sensitivity and specificity are the same for all respondents.", better="neither",
+    ),
+    Indicator(
+        name="contradicted_items", family=_FAMILY, compute=_contradicted, explains=(contradicted_items,), better="lower",
+        needs=(
+            *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
+            study_of("labels of several answers to one item", _contradictions),
+        ), digits=0,
+        meaning="Items on which people contradict the scorer whoever answered: read their right answers.",
     ),
     # of a ratio, audits have this reason before the next one's
     replace(_PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)),

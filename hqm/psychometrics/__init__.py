@@ -21,6 +21,7 @@ from hqm.psychometrics.ceiling import (
 from hqm.psychometrics.clusters import aggregate
 from hqm.psychometrics.concordances import Concordance, KendallW, concordance, kendall_w
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, stratified_alpha
+from hqm.psychometrics.contradictions import Contradictions, contradicted_items
 from hqm.psychometrics.convergent import (
     DependentCorrelations,
     Multitrait,
@@ -126,6 +127,7 @@ __all__ = [
     "Coefficient",
     "Component",
     "Concordance",
+    "Contradictions",
     "CorrectedScores",
     "Coverage",
     "CriterionValidity",
@@ -199,6 +201,7 @@ __all__ = [
     "cheapest_designs",
     "check_table",
     "concordance",
+    "contradicted_items",
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
