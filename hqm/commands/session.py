@@ -338,7 +338,12 @@ class Session:
         return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
 
     def evidence(
-        self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None, *, asks: Asks | None = None
+        self,
+        benchmark: Benchmark,
+        respondents: Sequence[StoredRespondent] | None = None,
+        *,
+        asks: Asks | None = None,
+        pictures: bool = True,
     ) -> Evidence:
         """What an audit of a benchmark looks at, from what the store and the files hold now."""
         options = self.options
@@ -353,6 +358,7 @@ class Session:
             judges=self.judges(benchmark),
             families=read_families(options.who.families) if options.who.families else None,
             margin=options.reading.margin,
+            pictures=pictures,
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
         return evidence
