@@ -7,18 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hqm.reports.names import FAMILIES, spelled_out
-from hqm.reports.tables import (
-    DASH,
-    Table,
-    Text,
-    cell,
-    find,
-    interval,
-    number,
-    official,
-    short,
-    withheld_scored,
-)
+from hqm.reports.tables import DASH, Table, Text, cell, find, interval, number, official, short
 
 from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, unscored
 
@@ -98,12 +87,12 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
             shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-            cells += [Text(f"{official(row, metric)}{withheld_scored(audit, row)}"), Text(shown)]
+            cells += [Text(official(audit, row, metric)), Text(shown)]
         if places:
             cells.append(Text(place(places.get(row.name))))
         if sets:
             cells.append(Text(", ".join(tied.get(row.name, [])) or "alone"))
-        rows.append((*cells, *(Text(f"{official(row, name)}{withheld_scored(audit, row)}") for name in others)))
+        rows.append((*cells, *(Text(official(audit, row, name)) for name in others)))
     better = audit.metrics[first]["better"]
     notes = [
         f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The intervals come from leaving out each picture, with its questions, once."
@@ -288,7 +277,7 @@ def judged(audit: BenchmarkAudit) -> Table | None:
     for row in in_order(audit):
         shares = [Text(number(row.judged.get(c))) for c in cells]
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
-        table.append((Text(short(row.name), row.name), Text(official(row, metric)), *shares, *more))
+        table.append((Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more))
     columns = ("Respondent", metric, *(f"share faithful, {cell(c)}" for c in cells), *(titles.get(k, k) for k in extra))
     return Table(
         "The same answers, scored and labelled",

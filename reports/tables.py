@@ -71,11 +71,6 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if zero else text.replace("-", "−")
 
 
-def official(row: RespondentScores, metric: str) -> str:
-    """A respondent's score as the release prints it, where it rounds; else with three digits."""
-    return row.printed.get(metric) or number(row.scores.get(metric))
-
-
 def small(value: float | None) -> str:
     """A number in score units with two digits that say something, and at least three decimals.
 
@@ -157,6 +152,11 @@ def withheld_scored(audit: BenchmarkAudit, row: RespondentScores) -> str:
     """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld answers; else nothing."""
     count = withheld(row.states.get(audit.reference, {}))
     return f" WITHHELD {count:,}" if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags) else ""
+
+
+def official(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
+    """A respondent's score as the release prints it, where it rounds, else with three digits; flagged if withheld."""
+    return f"{row.printed.get(metric) or number(row.scores.get(metric))}{withheld_scored(audit, row)}"
 
 
 def estimate_percent(estimate: Estimate, digits: int = 0) -> Text:

@@ -276,6 +276,18 @@ def test_training_repeats_bit_for_bit(tmp_path: Path) -> None:
     assert weights == weights_again
 
 
+def _no_noise_is_shared(file: Path) -> None:
+    """What changed between the two runs is each respondent's own: the correlation over items, for the 45 pairs."""
+    for name in ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"):
+        with hqm.Store(file) as store:
+            evidence = hqm.gather(hqm.load(name), store)
+        runs = [evidence.matrices[hqm.Cell(run=run)].values for run in (0, 1)]
+        changed = runs[1] - runs[0]
+        noise = np.corrcoef(changed[:, np.isfinite(changed).all(axis=0)])[np.triu_indices(len(changed), 1)]
+        assert abs(noise.mean()) < 0.02, name
+        assert np.abs(noise).mean() < 0.05, name  # of 1,008 independent items it is .025
+
+
 @pytest.mark.slow
 def test_the_main_job_and_the_model_card(tmp_path: Path) -> None:
     """`hqm audit shapes` with all ten respondents: the files are there, and the model card says what came out."""
@@ -292,6 +304,7 @@ def test_the_main_job_and_the_model_card(tmp_path: Path) -> None:
         for row in audit["respondents"]:
             scores[row["name"].partition(":")[2], name] = row
     card = (ROOT / "shapes" / "MODEL_CARD.md").read_text()
+    _no_noise_is_shared(tmp_path / "store.sqlite")
     # other processors round other bits: an answer here and there may differ, a table may not
     for line in card[card.index("| respondent | yes/no |") :].splitlines()[2:12]:
         name, *numbers = (part.strip(" `") for part in line.strip("|").split("|"))
