@@ -14,6 +14,7 @@ import pytest
 from hqm.reports.compare import comparison_tables, render
 from hqm.reports.latex_tables import latex
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Comparison, DataError, DesignError, Measure, Store, UsageError, compare_audits
@@ -255,6 +256,9 @@ def test_holm_in_order_is_holm_for_single_tests_and_never_skips_a_step() -> None
     rng = np.random.default_rng(18)
     p = rng.random(9)
     assert [steps[0] for steps in holm_in_order([[v] for v in p])] == pytest.approx(holm(p))
+    p[:3] /= 100
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert np.isnan(holm([0.3, math.nan])[1])
     adjusted = holm_in_order([[0.4, 0.0001], [math.nan, 0.01], [0.002, 0.003]])
     assert adjusted[0][1] >= adjusted[0][0] == pytest.approx(0.4), "others are asked only where these differ"
     assert math.isnan(adjusted[1][0])

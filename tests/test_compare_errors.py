@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hqm import compare_audits
-from tests.perf.compare_errors import World, alarms, audits_of, pair_statements, power, tests_of
+from tests.perf.compare_errors import World, adjusted_tests, alarms, audits_of, pair_statements, power
 
 REPLICATES = 200
 
@@ -21,7 +21,7 @@ def at_most(share: float, replicates: int = REPLICATES) -> float:
 
 def test_the_simulation_makes_the_tests_of_the_command() -> None:
     audits, families = audits_of(World(12, measures=3, forms=True), np.random.default_rng(0))
-    differences, goes_with = tests_of(audits, families, 7)
+    differences, goes_with = adjusted_tests(audits, families, 7)
     outcome = compare_audits(audits, families=families, seed=7)
     assert (outcome.differences, outcome.closer) == (differences, goes_with)
     made = outcome.tests["fixed_models"].made, outcome.tests["model_population"].made

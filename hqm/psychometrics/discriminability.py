@@ -227,8 +227,7 @@ def minimum_detectable_difference(
 
         (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and its noncentral form
 
-    Which power a test has depends on how many others it is corrected for. A difference that is found in 80% of planned
-    comparisons is found in about a fifth where it is one of the 190 pairs of 20 respondents.
+    What is found in 80% of planned comparisons is found in a fifth as one of the 190 pairs of 20 respondents (Holm).
 
     - `se`: The standard error of the difference between two respondents' scores on the same items.
     - `tests`: How many tests share the level. 1 for one planned comparison; for any pair after Holm see `holm_tests`.
@@ -252,13 +251,8 @@ def minimum_detectable_difference(
 def holm_tests(pairs: int, apart: int) -> float:
     """How many tests share the level for a pair that is just found after Holm: 1 + (P - 1)(1 - apart / P).
 
-    Holm's procedure divides the level by the number of pairs that are still undecided. Among equal respondents that is
-    every pair, as in Bonferroni's correction; where a share of the pairs is far apart, that share of the others is
-    decided before.
-
-    Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70.
-
-    - `pairs, apart`: How many pairs are tested, and how many of them the tests set apart.
+    Holm (1979, Scandinavian Journal of Statistics, 6, 65-70) divides the level by the pairs still undecided: by all among
+    equal respondents; where a share of the pairs is set `apart`, that share of the others is decided before.
 
     >>> holm_tests(45, 0), holm_tests(45, 45)
     (45.0, 1.0)

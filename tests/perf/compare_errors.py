@@ -13,7 +13,6 @@ answers with more chance than another. Verdicts go through `hqm.indicators`, wha
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import sys
@@ -157,7 +156,7 @@ def audits_of(world: World, rng: np.random.Generator) -> tuple[list[BenchmarkAud
     return audits, {f"r{i}": f"family{i // world.relatives}" for i in range(world.respondents)}
 
 
-def tests_of(
+def adjusted_tests(
     audits: Sequence[BenchmarkAudit], families: Mapping[str, str], seed: int
 ) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
     """The tests of `compare_audits`, without what else it computes (`tests/test_compare_errors.py` holds them equal)."""
@@ -175,7 +174,7 @@ def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str,
     family = 0
     made = {"these": [0, 0], "others": [0, 0]}
     for _ in range(replicates):
-        differences, goes_with = tests_of(*audits_of(world, rng), int(rng.integers(2**31)))
+        differences, goes_with = adjusted_tests(*audits_of(world, rng), int(rng.integers(2**31)))
         wrong = any(d.adjusted_others < 0.05 for d in differences) or any(c.adjusted < 0.05 for c in goes_with)
         if world.traits == 1:  # otherwise these respondents differ
             wrong = wrong or any(d.adjusted_these < 0.05 for d in differences)
@@ -272,8 +271,6 @@ def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
 def main() -> None:
     """Print the tables."""
     count, chosen, began = int(sys.argv[1]) if len(sys.argv) > 1 else 500, sys.argv[2:], time.time()
-    tests_of(*audits_of(World(10), np.random.default_rng(0)), 0)
-    gc.freeze()  # statsmodels collects garbage after every correction, which takes longer than all else here
 
     def said(share: float) -> str:
         return "–" if math.isnan(share) else f"{share:.3f}"
