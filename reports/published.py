@@ -64,7 +64,10 @@ def _read_as(data: Mapping[str, Any]) -> Table:
 def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
     """What cannot be true, and what holds only under a condition."""
     tables = []
-    for caption, soft in (("What the table contradicts in itself", False), ("What holds only under a condition", True)):
+    for caption, soft in (
+        ("What the table contradicts in itself", False),
+        ("What is possible only under a condition", True),
+    ):
         rows = [
             (
                 Text(v["row"]), Text(v["column"]), Text(v["printed"]), Text(v["reason"]), Text("" if v["off"] is None else number(v["off"], 2)),

@@ -69,7 +69,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "concordance": lambda x: psy.concordance(*pair(x)),
     "drift_test": lambda x: psy.drift_test(np.nan_to_num(means(x)), np.nan_to_num(x) / 12),
     "equivalence": lambda x: psy.equivalence(*pair(x), 0.1),
-    "equivalence_margin": lambda x: psy.equivalence_margin(mdc95=float(np.nanmean(x))),
+    "equivalence_margin": lambda x: psy.equivalence_margin(mdc95=float(np.nansum(x))),
     "expected_retest": lambda x: psy.expected_retest(x.mean(axis=0)),
     "fleiss_kappa": lambda x: psy.fleiss_kappa(x.reshape(len(x), -1)),
     "flip_rate": lambda x: psy.flip_rate(x.reshape(len(x), -1)),

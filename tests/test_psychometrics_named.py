@@ -144,6 +144,42 @@ def test_what_has_no_mean_form_says_so() -> None:
     assert (fixed.low, fixed.high) == pytest.approx((0.8 / 1.4, 1.2 / 1.6))
 
 
+@pytest.mark.parametrize(("respondents", "columns"), [(10, 3), (20, 3), (20, 8)])
+def test_phi_covers_where_columns_are_few(respondents: int, columns: int) -> None:
+    """Respondents answer 200 binary items a column; ability, difficulty and their interaction are normal on the logit.
+
+    The truth comes from 40 large draws of the same world. With three columns and 20 respondents the interval of McGraw
+    and Wong covers .87 of the time.
+    """
+    rng, draws = np.random.default_rng(13), 500
+
+    def world(n: int, k: int) -> np.ndarray:
+        logit = rng.normal(0, 0.7, (n, 1)) + rng.normal(0, 0.6, (1, k)) + rng.normal(0, 0.4, (n, k))
+        return rng.binomial(200, 1 / (1 + np.exp(-logit))) / 200
+
+    parts = []
+    for _ in range(40):
+        study = psy.icc(world(2000, 40))
+        between = study.c1.value / (1 - study.c1.value) * study.ms_error
+        parts.append((between, study.ms_error, (study.ms_columns - study.ms_error) / 2000))
+    between, error, column = np.mean(parts, axis=0)
+    truth = between / (between + (error + column) / columns)
+    inside = 0
+    for _ in range(draws):
+        phi = psy.dependability(world(respondents, columns), rng, draws=2000)
+        inside += phi.low <= truth <= phi.high
+    assert 0.92 <= inside / draws <= 0.98
+
+
+def test_phi_is_icc_a_k_and_has_no_interval_among_relatives() -> None:
+    rng = np.random.default_rng(14)
+    phi, form = psy.dependability(ANXIETY, rng), psy.icc(ANXIETY).ak
+    assert phi.value == form.value
+    assert phi.low < phi.value < phi.high
+    assert np.isnan(psy.dependability(ANXIETY, rng, n_effective=2.0).low)
+    assert psy.dependability(np.ones((5, 3)), rng).status == "degenerate"
+
+
 def test_fleiss_kappa_as_published() -> None:
     """Fleiss 1971: kappa = .430 of thirty patients; irr prints 0.43. Wikipedia's example: 0.210."""
     counts = fleiss_counts()

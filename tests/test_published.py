@@ -224,6 +224,22 @@ def test_a_long_table_becomes_one_row_a_respondent(tmp_path: Path) -> None:
     assert audited.columns == ("POPE / random acc", "POPE / popular acc", "AMBER / popular acc")
 
 
+@pytest.mark.parametrize(
+    ("text", "respondents"),
+    [
+        ("rank,model,acc\n1,x,50.1\n2,y,40.2\n2,z,40.2\n", ("x", "y", "z")),
+        ("model,LLM,acc\nx,Vicuna-7B,50.1\ny,LLaMA,40.2\nz,,40.2\n", ("x / Vicuna-7B", "y / LLaMA", "z")),
+        ("#,acc,f1\n1,50.1,3\n2,40.2,4\n", ("1", "2")),
+    ],
+)
+def test_ranks_and_further_words_are_no_names_to_stumble_over(
+    tmp_path: Path, text: str, respondents: tuple[str, ...]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert read_table(path).respondents == respondents
+
+
 # --- answers to single items ---
 
 # Bock and Lieberman 1970, Psychometrika 35, 179-197: section 6 of the LSAT, 1,000 examinees, patterns of five items
@@ -282,9 +298,9 @@ def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
     p = k * rows.var(ddof=1)
     c = n * columns.var(ddof=1)
     pc = ((x - rows[:, None] - columns + x.mean()) ** 2).sum() / ((n - 1) * (k - 1))
-    person, column = (p - pc) / k, max((c - pc) / n, 0)
-    assert value(table5, "generalizability.g") == pytest.approx(person / (person + pc / k))
-    assert value(table5, "generalizability.phi") == pytest.approx(person / (person + (pc + column) / k))
+    between, column = (p - pc) / k, max((c - pc) / n, 0)
+    assert value(table5, "generalizability.g") == pytest.approx(between / (between + pc / k))
+    assert value(table5, "generalizability.phi") == pytest.approx(between / (between + (pc + column) / k))
     for name in ("g", "phi"):
         estimate = next(e for e in table5.estimates if e.indicator == f"generalizability.{name}")
         span = estimate.interval("model_population")

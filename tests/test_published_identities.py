@@ -64,8 +64,8 @@ def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
         if abs(f1 - 2 * p * r / (p + r)) > 0.3:
             far[who] = (f1, 2 * p * r / (p + r))
     assert len(far) == 9
-    found_by_us = of_kind(audit_table(table), "F1")
-    named = {each.violation.row: each for each in found_by_us if abs(each.off) > 0.3}
+    ours = of_kind(audit_table(table), "F1")
+    named = {each.violation.row: each for each in ours if abs(each.off) > 0.3}
     assert named.keys() == far.keys()
     for who, (printed, expected) in far.items():
         assert float(named[who].violation.printed) == printed
@@ -75,7 +75,7 @@ def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
     worst = named["Out-of-domain / Event / LLaVA 1.5"]
     assert "P 77.2, R 41.9 give 54.32" in worst.violation.reason
     # a tenth row is beyond rounding by less
-    assert [e.violation.row for e in found_by_us if abs(e.off) <= 0.3] == ["In-domain / Attribute / GPT4-V"]
+    assert [e.violation.row for e in ours if abs(e.off) <= 0.3] == ["In-domain / Attribute / GPT4-V"]
 
 
 def test_the_words_about_hal_eval() -> None:

@@ -71,13 +71,13 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
     DataError
         A comma may be either, or both are used.
     """
-    told: tuple[str, str] | None = None
+    doubtful: tuple[str, str] | None = None
     comma = grouped = points = whole = False
     for text, place in cells:
         plain = _SPREAD.fullmatch(text)
         number = bare(plain[1] if plain else text).rstrip("%").strip()
         if _GROUPED.fullmatch(number):
-            told = told or (number, place)
+            doubtful = doubtful or (number, place)
             # 1,234,567 and 1,234.5 can be nothing else
             grouped |= number.count(",") > 1 or "." in number
         elif _COMMA.fullmatch(number):
@@ -87,15 +87,15 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
             whole |= "." not in number and float(number) >= 100
     if comma and points:
         raise DataError(
-            "some numbers have a decimal point and some a decimal comma", place=(told or ("", ""))[1],
+            "some numbers have a decimal point and some a decimal comma", place=(doubtful or ("", ""))[1],
             remedy="Write every number with a point.",
         )  # fmt: skip
-    if comma or told is None:
+    if comma or doubtful is None:
         return comma
     if grouped or points or whole:
         return False
-    low, high = told[0].replace(",", "."), told[0].replace(",", "")
-    raise DataError(f"{told[0]!r} may be {low} or {high}", place=told[1], remedy="Write it without the comma.")
+    low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
+    raise DataError(f"{doubtful[0]!r} may be {low} or {high}", place=doubtful[1], remedy="Write it without the comma.")
 
 
 def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:

@@ -16,8 +16,8 @@ KINDS: Mapping[str, str] = {
     "COLUMN_MEAN": "a mean of a column",
     "GRIM": "a share of the items",
     "OUT_OF_BOUNDS": "a number outside its scale",
-    "DUPLICATE_ROW": "two rows",
-    "DUPLICATE_COLUMN": "two columns",
+    "DUPLICATE_ROW": "equal rows",
+    "DUPLICATE_COLUMN": "equal columns",
 }
 """Every kind of contradiction, and what it is about."""
 
@@ -92,7 +92,7 @@ class Checked:
         made = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
         held = f" Checked: {made}." if made else ""
         explained = [each for each in self.contradictions if each.unless]
-        rest = f" Only under the condition that is named there hold {_counted(explained)}." if explained else ""
+        rest = f" Possible only under the condition named with each: {_counted(explained)}." if explained else ""
         if self.refuted:
             return f"The table contradicts itself: {_counted(self.refuted)}.{rest}{held}"
         if explained:

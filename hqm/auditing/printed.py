@@ -187,7 +187,9 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     _check_columns([name for name, _, _ in columns], f"{place}:{rows[depth - 1][0]}")
     comma = decimal_comma((bare(cell), f"{place}:{line}") for line, row in body for cell in row[wide:])
     cells = [[cell_of(cell, f"{place}:{line}", comma) for cell in row[wide:]] for line, row in body]
-    rows_named = [" / ".join(label) for label in labels] if wide else [str(i + 1) for i in range(len(body))]
+    rows_named = (
+        [" / ".join(filter(None, label)) for label in labels] if wide else [str(i + 1) for i in range(len(body))]
+    )
     summaries, kept = [], list(range(len(body)))
     if wide == 1:
         # a last row "average" is no respondent
@@ -283,13 +285,17 @@ def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
 
 
 def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
-    """The table without the numbers that pandas writes before every row, where names or scores stand behind them."""
-    if head[0].strip() not in ("", "Unnamed: 0") or len(head) < 2:
+    """The table without the numbers before every row, pandas' own or ranks, where names or scores stand behind them."""
+    first = head[0].strip().lower()
+    if len(head) < 2 or first not in ("", "unnamed: 0", "rank", "#", "no", "no.", "index"):
         return head, body
-    if [row[0].strip() for _, row in body] != [str(i) for i in range(len(body))]:
-        return head, body
+    numbers = [row[0].strip() for _, row in body]
     texts = all(not is_score(row[1]) and bare(row[1]) not in MISSING for _, row in body)
-    if names and not texts:
+    if not all(number.isdecimal() for number in numbers) or (names and not texts):
+        return head, body
+    if first not in ("", "unnamed: 0") and not texts:
+        return head, body
+    if not texts and numbers != [str(i) for i in range(len(body))]:
         return head, body
     return head[1:], [(line, row[1:]) for line, row in body]
 
@@ -312,9 +318,10 @@ def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[l
     """The labels, with those that are printed once for several rows written in each."""
     above: list[str] = []
     for line, row in zip(lines, labels, strict=True):
+        blank = not any(row)
         for j in range(len(row) - 1):
             row[j] = row[j] or (above[j] if above else "")
-        if row and not row[-1]:
+        if row and blank:
             where = f"{place}:{line}"
             raise DataError(
                 "the respondent has no name", place=where, remedy="Write it in the first column, or add --no-names."

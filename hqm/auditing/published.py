@@ -11,8 +11,9 @@ import numpy as np
 from hqm.auditing.contradictions import Checked, Contradiction, Tally
 from hqm.auditing.families import families_of
 from hqm.auditing.printed import Column, Direction, Published, read_table
+from hqm.auditing.signed import Maker
 from hqm.auditing.subscales import pivoted, subscales_of
-from hqm.auditing.table_estimates import Maker, of_subscales, of_two
+from hqm.auditing.table_estimates import of_subscales, of_two
 from hqm.auditing.table_identities import identities_of
 from hqm.auditing.table_metrics import is_summary
 from hqm.auditing.table_parts import parts_of

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.auditing.printed import Column, Published
+from hqm.auditing.signed import Maker
 from hqm.auditing.subscales import Subscales
 from hqm.auditing.table_metrics import metric_of
 from hqm.indicators.cases import number
@@ -21,6 +22,7 @@ from hqm.psychometrics import (
     bland_altman,
     concordance,
     cronbach_alpha,
+    dependability,
     equivalence,
     equivalence_margin,
     family_dependence,
@@ -41,9 +43,7 @@ from hqm.psychometrics import (
     stream,
     top_k_overlap,
 )
-from hqm.signature import sign
-from hqm.types import Estimate, Interval
-from hqm.version import __version__
+from hqm.types import Estimate
 
 Array = npt.NDArray[np.float64]
 _LENGTH = 1000
@@ -54,42 +54,6 @@ _LIMITS = (
     "column beyond its own mean, and the luck of the column's items, are one error; the interval is over respondents, and "
     "supposes that this error is normal and equally large everywhere"
 )
-
-
-@dataclass(frozen=True)
-class Maker:
-    """Turns coefficients into signed estimates about a table."""
-
-    table: Published
-
-    def __call__(
-        self,
-        indicator: str,
-        metric: str,
-        coefficient: Coefficient,
-        first: str = "",
-        other: str = "",
-        flags: Sequence[str] = (),
-        items: int | None = None,
-        **detail: Any,
-    ) -> Estimate:
-        spans: tuple[Interval, ...] = ()
-        low, high, method = coefficient.low, coefficient.high, coefficient.method
-        if math.isfinite(low):
-            spans = (Interval(low, high, "model_population", method, coefficient.level),)
-        n = coefficient.n or len(self.table.respondents)
-        few = ("FEW_MODELS",) if spans and n < 20 else ()
-        signature = sign(
-            {
-                "table": self.table.name, "data": self.table.digest, "metric": metric, "first": first, "other": other,
-                "respondents": n, "items": items or "unknown", "statistic": indicator,
-                "interval": method.replace(" ", "_") or "none", "hqm": __version__,
-            }
-        )  # fmt: skip
-        return Estimate(
-            indicator, metric, "", first, other, coefficient.value if math.isfinite(coefficient.value) else None, coefficient.status, coefficient.reason,
-            spans, n, items or 0, 0, (*flags, *few), signature, detail,
-        )  # fmt: skip
 
 
 _NEEDS_ITEMS = "the answers to single items are not in the table"
@@ -295,6 +259,7 @@ def _of_parts(make: Maker, parts: Subscales, x: Array, families: Sequence[str], 
     if without:
         shared["no_interval"] = without
     alpha, forms = cronbach_alpha(x), icc(x, n_effective=n_eff)
+    phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
     # the interval of Feldt is that of ICC(C,k), here for as many independent respondents as there are
     yield make(
         "consistency.alpha", label, replace(alpha.coefficient, low=forms.ck.low, high=forms.ck.high, method="Feldt", fixed=None)
@@ -302,7 +267,7 @@ def _of_parts(make: Maker, parts: Subscales, x: Array, families: Sequence[str], 
         flags=alpha.coefficient.flags, **shared,
     )  # fmt: skip
     yield make("consistency.alpha_standardized", label, standardized_alpha(x), **shared)
-    for name, mean, single in (("g", forms.ck, forms.c1), ("phi", forms.ak, forms.a1)):
+    for name, mean, single in (("g", forms.ck, forms.c1), ("phi", phi, forms.a1)):
         one_column = [number(v) for v in (single.value, single.low, single.high)]
         yield make(
             f"generalizability.{name}", label, mean, columns=k, one_column=one_column, limits=_LIMITS, **shared,

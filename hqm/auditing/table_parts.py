@@ -50,7 +50,7 @@ def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
     tally.add("pairs of rows", len(rows) * (len(rows) - 1) // 2 if len(table.about) > 2 else 0)
     bounds = (-1e12, 1e12)
     checked = check_table([table.respondents[i] for i in rows], table.columns, numbers, bounds=bounds)
-    unless = "they came out equal to the last printed digit"
+    unless = "they came out equal to the last printed digit by chance"
     kinds = ("DUPLICATE_ROW", "DUPLICATE_COLUMN")
     yield from (Contradiction(v, unless=unless) for v in checked.violations if v.kind in kinds)
 

@@ -323,7 +323,7 @@ def table_audit(audit: TableAudit) -> None:
     for each in audit.contradictions:
         v = each.violation
         place = ", ".join(part for part in (v.row, v.column) if part)
-        unless = f"; this holds only if {each.unless}" if each.unless else ""
+        unless = f"; possible only if {each.unless}" if each.unless else ""
         print(f"{v.kind}: {place} = {v.printed}: {v.reason}{unless}")
     print(audit.checked.sentence())
 

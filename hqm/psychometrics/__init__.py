@@ -66,7 +66,7 @@ from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g, rho_g_of_scores
 from hqm.psychometrics.held_constant import RepeatedMeasures, partial_pearson, repeated_measures
 from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
-from hqm.psychometrics.intraclass import ICC, icc, icc_of_mean
+from hqm.psychometrics.intraclass import ICC, dependability, icc, icc_of_mean
 from hqm.psychometrics.irt import ItemResponseModel, item_response
 from hqm.psychometrics.items import (
     ItemAnalysis,
@@ -214,6 +214,7 @@ __all__ = [
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
+    "dependability",
     "difference_over_clusters",
     "drift_test",
     "duplicate_items",

@@ -19,16 +19,12 @@ class Span:
         """Whether the two have a number in common."""
         return self.low - slack <= other.high and other.low <= self.high + slack
 
-    def gap(self, other: Span) -> float:
-        """How far another span lies above this one; negative below, 0 where they meet."""
-        return other.low - self.high if other.low > self.high else min(0.0, other.high - self.low)
-
 
 def rounded(value: float, decimals: int, scale: float = 1.0) -> Span:
     """What a printed share may stand for, between 0 and 1.
 
-    >>> rounded(87.0, 1, 100)
-    Span(low=0.8695, high=0.8705)
+    >>> rounded(0.5, 0), round(rounded(87.0, 1, 100).low, 4)
+    (Span(low=0.0, high=1.0), 0.8695)
     """
     half = 0.5 * 10**-decimals
     return Span(max(0.0, (value - half) / scale), min(1.0, (value + half) / scale))
