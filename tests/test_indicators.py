@@ -322,3 +322,64 @@ def test_an_indicator_is_added_in_one_file(
     rule = {"indicator": "test_retest.half_of_pearson", "interval": "fixed_models", "at_least": 0.1}
     assert Policy.model_validate({"name": "x", "require": [rule]}).require[0].indicator == rule["indicator"]
     assert math.isfinite(half.value or math.nan)
+
+
+def test_named_coefficients_stand_beside_those_that_lead(store: hqm.Store, quiz: hqm.Benchmark, tmp_path: Path) -> None:
+    """All forms of the ICC with the runs as raters, Fleiss' kappa of people's labels, standardised alpha of the items."""
+    import pandas as pd
+    import pingouin
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    rng = np.random.default_rng(11)
+    chances = np.clip(rng.normal(np.linspace(0.4, 0.8, 8)[:, None], 0.2, (8, 400)), 0.02, 0.98)
+    stored = administered(store, quiz, respondents_of(quiz, chances, rng))
+    labels = (rng.random((3, 5, 60)) < 0.7).astype(int)
+    rows = [
+        f"q{i},{chr(97 + k)}-model,{labels[r, k, i]},rater{r}" for r in range(3) for k in range(5) for i in range(60)
+    ]
+    (tmp_path / "labels.csv").write_text("item,respondent,label,rater\n" + "\n".join(rows))
+    evidence = hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv")
+    audit = hqm.audit(evidence)
+    scores = np.stack([evidence.matrices[Cell(run=run)].score(evidence.metrics[0]) for run in (0, 1)], axis=1)
+    long = pd.DataFrame({"who": np.repeat(range(8), 2), "run": np.tile(range(2), 8), "score": scores.ravel()})
+    theirs = pingouin.intraclass_corr(long, "who", "run", "score").set_index("Type")["ICC"]
+    for name, form in (
+        ("icc_11", "ICC(1,1)"), ("icc_a1", "ICC(A,1)"), ("icc_c1", "ICC(C,1)"), ("icc_1k", "ICC(1,k)"), ("icc_ak", "ICC(A,k)"),
+        ("icc_ck", "ICC(C,k)"),
+    ):  # fmt: skip
+        assert audit.estimate(f"test_retest.{name}").value == pytest.approx(theirs[form], abs=1e-9), name
+    counts = np.stack([(labels == c).sum(axis=0).ravel() for c in (0, 1)], axis=1)
+    kappa = audit.estimate("criterion.fleiss_kappa")
+    assert kappa.value == pytest.approx(fleiss_kappa(counts))
+    assert (kappa.detail["raters"], kappa.detail["used"]) == (3, 300)
+    items = case("consistency", "", (evidence.first,), evidence.metrics[0], made.PROTOCOL).item_scores[0]
+    varying = items[:, items.std(axis=0) > 0]
+    mean_r = (np.corrcoef(varying.T).sum() - varying.shape[1]) / (varying.shape[1] * (varying.shape[1] - 1))
+    k = varying.shape[1]
+    assert audit.estimate("consistency.alpha_standardized").value == pytest.approx(k * mean_r / (1 + (k - 1) * mean_r))
+
+
+@pytest.mark.parametrize(("runs", "margin"), [(1, None), (2, None), (1, 0.05), (2, 0.05)])
+def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(runs: int, margin: float | None) -> None:
+    """Without either there is no test, and the reason says which two things would make one."""
+    rng = np.random.default_rng(12)
+    chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
+    first, again, other = (
+        made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=form, run=run), of)
+        for form, run in (("original", 0), ("original", 1), ("parallel", 0))
+    )
+    protocol = replace(made.PROTOCOL, margin=margin)
+    repeats = case("test_retest", "run", (first, again), made.ACCURACY, protocol, together=True) if runs == 2 else None
+    pair = case("parallel_forms", "form", (first, other), made.ACCURACY, protocol, repeats=repeats)
+    (estimate,) = (e for e in engine.estimates(pair) if e.indicator == "parallel_forms.equivalence")
+    if margin is not None:
+        assert estimate.detail["margin"] == margin
+        assert estimate.detail["margin_from"] == "declared"
+        assert "margin_0.05_declared" in estimate.signature
+    elif runs == 2:
+        assert estimate.detail["margin_from"] == "seeds"
+        assert estimate.detail["margin"] > 0
+    else:
+        assert (estimate.value, estimate.status) == (None, "not_applicable")
+        assert "--margin" in estimate.reason
+        assert "second run" in estimate.reason

@@ -4,10 +4,12 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
 import hqm
+from hqm import psychometrics as psy
 from hqm.auditing.families import families_of, infer_family, read_families
 from hqm.auditing.published import TableAudit, audit_table, read_table
 from hqm.cli import main
@@ -93,7 +95,7 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,a,b\nx,50,60%\ny,50,60\n")
     table = read_table(path)
-    assert table.scale == 100
+    assert [column.scale for column in table.about] == [100, 100]
     for audited in (audit_table(table, items=100), audit_table(table, columns=("a", "b"), items=100)):
         for estimate in audited.estimates:
             assert estimate.value is None or estimate.status == "ok" or estimate.reason, estimate.indicator
@@ -129,6 +131,359 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert run("audit", "--table", TABLE5, "--columns", "attribute")[0] == 2
     assert run("audit", "--table", TABLE5, "--columns", "attribute,colour")[0] == 2
     assert run("audit")[0] == 2
+
+
+# --- how tables are written ---
+
+SCORES = [[85.3, 7.25], [80.1, 8.0], [75.0, np.nan]]
+LATEX = r"""
+\begin{table}[t]\centering
+\begin{tabular}{l|cc}
+\toprule
+\multirow{2}{*}{Model} & \multicolumn{2}{c}{\textbf{AMBER}} \\
+\cmidrule(lr){2-3}
+ & Acc $\uparrow$ & CHAIR$_{\downarrow}$ \\
+\midrule
+\multicolumn{3}{c}{\textit{Open models}} \\
+LLaVA-1.5 & \textbf{85.3}$_{\pm 0.4}$ & 7.25 \\  % & a comment
+\rowcolor{gray!10} mPLUG\_Owl & \underline{80.1} & 8.00$^{\dagger}$ \\
+\hline
+Otter & 75.0 & -- \\
+\bottomrule
+\end{tabular}
+\caption{Scores & more}
+\end{table}
+"""
+WRITTEN = {
+    "pandas.csv": ",model,Acc ↑,CHAIR ↓\n0,LLaVA-1.5,85.3,7.25\n1,mPLUG_Owl,80.1,8.00\n2,Otter,75.0,\n",
+    "plain.csv": "model,Acc ↑,CHAIR ↓\nLLaVA-1.5,85.3,7.25\nmPLUG_Owl,80.1,8.00\nOtter,75.0,-\n",
+    "percent.csv": "model,Acc (↑),CHAIR↓\nLLaVA-1.5,85.3%,7.25%\nmPLUG_Owl,80.1 %,8.00%\nOtter,75.0%,n/a\n",
+    "german.csv": "model;Acc ↑;CHAIR ↓\nLLaVA-1.5;85,3;7,25\nmPLUG_Owl;80,1;8,00\nOtter;75,0;–\n",
+    "tabs.tsv": "model\tAcc ↑\tCHAIR ↓\nLLaVA-1.5\t85.3\t7.25\nmPLUG_Owl\t80.1\t8.00\nOtter\t75.0\t---\n",
+    "table.md": "Scores:\n\n| model | Acc ↑ | CHAIR ↓ |\n|:--|--:|--:|\n| LLaVA-1.5 | **85.3** ± 0.4 | 7.25† |\n| mPLUG_Owl | 80.1±1 | *8.00* |\n| Otter | 75.0 | nan |\n",
+    "pandas.md": "|    | model     |   Acc ↑ |   CHAIR ↓ |\n|---:|:----------|--------:|----------:|\n|  0 | LLaVA-1.5 |    85.3 |      7.25 |\n"
+    "|  1 | mPLUG_Owl |    80.1 |      8.00 |\n|  2 | Otter     |    75.0 |    nan    |\n",
+    "table.tex": LATEX,
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_table_is_read_as_its_reader_expects(tmp_path: Path, name: str) -> None:
+    """One table in eight ways: the same respondents, numbers, digits, directions and scales."""
+    path = tmp_path / name
+    path.write_text(WRITTEN[name], encoding="utf-8")
+    table = read_table(path)
+    assert table.respondents == ("LLaVA-1.5", "mPLUG_Owl", "Otter")
+    np.testing.assert_array_equal(table.values, SCORES)
+    assert [(c.better, c.scale, c.decimals) for c in table.about] == [("higher", 100, 1), ("lower", 100, 2)]
+    assert table.printed[1] == ("80.1", "8.00")
+    assert [column.name.removeprefix("AMBER ") for column in table.about] == ["Acc", "CHAIR"]
+    assert any("±" in note for note in table.notes) == ("±" in WRITTEN[name] or "pm" in WRITTEN[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('model,a\nx,"1,234"\ny,"5,678"\n', "may be 1.234 or 1234"),
+        ("model,a\nx,60 (0.3)\ny,61 (0.2)\n", "parentheses"),
+        ("model,a\nx,3/4\ny,1/4\n", "Write the share"),
+        ("model,a\nx,60%\ny,0.6\n", "per cent"),
+        ("model;a\nx;0,5\ny;0.5\n", "decimal comma"),
+        ("Q1,Q2\n0,1\n0,0\n", "--no-names"),
+        (r"\begin{tabular}{l}a&b\\x&1\end{tabular}\begin{tabular}{l}a&b\\y&1\end{tabular}", "2 tables"),
+    ],
+)  # fmt: skip
+def test_what_may_mean_two_things_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(hqm.DataError, match=said):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (('"1,234.5"', '"2,000.0"'), (1234.5, 2000)), (('"1,234"', "862"), (1234, 862)), (('"1,234,567"', "5"), (1234567, 5)),
+        (("1\u202f234", "900"), (1234, 900)), (("\u22120.5", "0.5"), (-0.5, 0.5)), ((".5", "+0.25"), (0.5, 0.25)),
+    ],
+)  # fmt: skip
+def test_separators_and_signs(tmp_path: Path, cells: tuple[str, str], values: tuple[float, float]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"model,a\nx,{cells[0]}\ny,{cells[1]}\n", encoding="utf-8")
+    assert tuple(read_table(path).values[:, 0]) == values
+
+
+def test_a_long_table_becomes_one_row_a_respondent(tmp_path: Path) -> None:
+    """Labels that are printed once for several rows, as in LaTeX, stand for all of them."""
+    path = tmp_path / "t.csv"
+    path.write_text("set,part,model,acc\nPOPE,random,a,80\n,,b,70\n,popular,a,75\n,,b,68\nAMBER,,a,60\n,,b,50\n")
+    table = read_table(path)
+    assert table.respondents[3] == "POPE / popular / b"
+    audited = audit_table(table)
+    assert audited.respondents == ("a", "b")
+    assert audited.columns == ("POPE / random acc", "POPE / popular acc", "AMBER / popular acc")
+
+
+@pytest.mark.parametrize(
+    ("text", "respondents"),
+    [
+        ("rank,model,acc\n1,x,50.1\n2,y,40.2\n2,z,40.2\n", ("x", "y", "z")),
+        ("model,LLM,acc\nx,Vicuna-7B,50.1\ny,LLaMA,40.2\nz,,40.2\n", ("x / Vicuna-7B", "y / LLaMA", "z")),
+        ("#,acc,f1\n1,50.1,3\n2,40.2,4\n", ("1", "2")),
+    ],
+)
+def test_ranks_and_further_words_are_no_names_to_stumble_over(
+    tmp_path: Path, text: str, respondents: tuple[str, ...]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert read_table(path).respondents == respondents
+
+
+# --- answers to single items ---
+
+# Bock and Lieberman 1970, Psychometrika 35, 179-197: section 6 of the LSAT, 1,000 examinees, patterns of five items
+LSAT6 = (
+    "00000 3 00001 6 00010 2 00011 11 00100 1 00101 1 00110 3 00111 4 01000 1 01001 8 01011 16 01101 3 01110 2 01111 15 "
+    "10000 10 10001 29 10010 14 10011 81 10100 3 10101 28 10110 15 10111 80 11000 16 11001 56 11010 21 11011 173 11100 11 "
+    "11101 61 11110 28 11111 298"
+)
+
+
+def lsat() -> list[tuple[str, int]]:
+    words = LSAT6.split()
+    return [(pattern, int(count)) for pattern, count in zip(words[::2], words[1::2], strict=True)]
+
+
+def lsat_written(shape: str) -> tuple[str, bool]:
+    """The same answers in four shapes, and whether rows have names."""
+    rows = [list(pattern) for pattern, count in lsat() for _ in range(count)]
+    head = ",".join(f"Q{i}" for i in range(1, 6))
+    if shape == "rows":
+        return f"{head}\n" + "\n".join(map(",".join, rows)), False
+    if shape == "index":
+        return f",{head}\n" + "\n".join(f"{i}," + ",".join(row) for i, row in enumerate(rows)), False
+    if shape == "counts":
+        return f"{head},Freq\n" + "\n".join(f"{','.join(p)},{n}" for p, n in lsat()), True
+    return "pattern,n\n" + "\n".join(f"{p},{n}" for p, n in lsat()), True
+
+
+@pytest.mark.parametrize("shape", ["rows", "index", "counts", "patterns"])
+def test_the_lsat_is_read_in_all_its_shapes(tmp_path: Path, shape: str) -> None:
+    """Alpha of these data is .295 (the R package ltm, page of cronbach.alpha, data LSAT)."""
+    text, names = lsat_written(shape)
+    path = tmp_path / "lsat.csv"
+    path.write_text(text)
+    table = read_table(path, names=names)
+    assert (len(table.respondents), len(table.columns), table.binary) == (1000, 5, True)
+    assert [int(column.sum()) for column in table.values.T] == [924, 709, 553, 763, 870]
+    audited = audit_table(table)
+    assert value(audited, "consistency.alpha") == pytest.approx(0.295, abs=5e-4)
+    assert audited.violations == (), "a thousand rows of 32 patterns are no copying"
+    assert audited.flags == (), "no family is told from a row's number"
+    analysis = psy.item_analysis(table.values)
+    rest = next(e for e in audited.estimates if e.indicator == "items.discrimination")
+    assert rest.value == pytest.approx(np.median([item.item_rest for item in analysis.items]))
+    assert rest.detail["map"]["difficulty"] == pytest.approx([0.924, 0.709, 0.553, 0.763, 0.870])
+
+
+# --- G, Phi and what is known of the columns ---
+
+
+def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
+    """One facet, crossed: G is ICC(C,k) and Phi is ICC(A,k); checked here from the mean squares, by hand."""
+    x = np.delete(read_table(TABLE5).values, 8, axis=1)
+    n, k = x.shape
+    rows, columns = x.mean(axis=1), x.mean(axis=0)
+    p = k * rows.var(ddof=1)
+    c = n * columns.var(ddof=1)
+    pc = ((x - rows[:, None] - columns + x.mean()) ** 2).sum() / ((n - 1) * (k - 1))
+    between, column = (p - pc) / k, max((c - pc) / n, 0)
+    assert value(table5, "generalizability.g") == pytest.approx(between / (between + pc / k))
+    assert value(table5, "generalizability.phi") == pytest.approx(between / (between + (pc + column) / k))
+    for name in ("g", "phi"):
+        estimate = next(e for e in table5.estimates if e.indicator == f"generalizability.{name}")
+        span = estimate.interval("model_population")
+        assert span is not None
+        assert estimate.value is not None
+        assert span.low < estimate.value < span.high
+        for words in ("one score a cell", "over respondents", "like them"):
+            assert words in estimate.detail["limits"]
+    # 21 respondents of 11 families count as ten, in every interval over respondents
+    independent = psy.icc(x).ck
+    g = next(e for e in table5.estimates if e.indicator == "generalizability.g").interval("model_population")
+    assert g is not None
+    assert g.low < independent.low < independent.high < g.high
+
+
+def test_relatives_of_one_family_leave_no_interval(tmp_path: Path) -> None:
+    path, families = tmp_path / "t.csv", {f"m{i}": "one" for i in range(8)}
+    rng = np.random.default_rng(1)
+    ability = rng.uniform(0.3, 0.8, 8)
+    path.write_text(
+        "model,a,b,c\n"
+        + "\n".join(f"m{i}," + ",".join(f"{v + e:.3f}" for e in rng.normal(0, 0.02, 3)) for i, v in enumerate(ability))
+    )
+    for columns in (None, ("a", "b")):
+        audited = audit_table(read_table(path), columns=columns, families=families)
+        reliabilities = [
+            e
+            for e in audited.estimates
+            if e.value is not None
+            and e.indicator.startswith(("agreement.icc", "agreement.pearson", "agreement.mean", "generalizability"))
+        ]
+        assert reliabilities
+        for estimate in reliabilities:
+            if estimate.indicator == "agreement.pearson_top_half":
+                continue
+            assert estimate.interval("model_population") is None, estimate.indicator
+            assert "one family" in estimate.detail["no_interval"], estimate.indicator
+
+
+def test_directions_and_items_by_column(tmp_path: Path) -> None:
+    """A hallucination rate is turned round before it is added to an accuracy, and the best are those with the lowest."""
+    lower = audit_table(read_table(TABLE5), items=500, direction="lower")
+    higher = audit_table(read_table(TABLE5), items=500)
+    # reference value from the project's psychometric notes: alpha among the best half by rates of hallucination
+    assert value(lower, "consistency.alpha_top_half") != pytest.approx(value(higher, "consistency.alpha_top_half"))
+    assert value(lower, "consistency.alpha") == pytest.approx(value(higher, "consistency.alpha"))
+    assert any("higher is taken as better" in note for note in higher.notes)
+    assert not any("taken as better" in note for note in lower.notes)
+    rng = np.random.default_rng(4)
+    good = rng.uniform(0.4, 0.9, 15)
+    rows = [f"m{chr(97 + i)},{g:.3f},{1 - g:.3f}" for i, g in enumerate(good)]
+    path = tmp_path / "t.csv"
+    path.write_text("model,accuracy rate,CHAIR ↓\n" + "\n".join(rows))
+    table = read_table(path)
+    assert value(audit_table(table), "consistency.alpha") == pytest.approx(1)
+    pair = audit_table(table, columns=("accuracy rate", "CHAIR"))
+    assert value(pair, "agreement.pearson") == pytest.approx(1)
+    assert value(pair, "agreement.top_3") == 1
+    assert all("REVERSED" in e.flags for e in pair.estimates)
+    sized = audit_table(table, items={"accuracy rate": 100, "CHAIR": 900})
+    x = table.column("accuracy rate")
+    expected = psy.noise_floor(x, 100).value
+    assert value(sized, "test_retest.noise_floor", "accuracy rate") == pytest.approx(expected)
+    with pytest.raises(hqm.UsageError, match="no column 'COCO'"):
+        audit_table(table, items={"COCO": 5})
+
+
+def test_the_floor_of_columns_of_unequal_length(tmp_path: Path) -> None:
+    """Against coin flips thrown here: two columns of 40 and 400 items, means of the columns repeated."""
+    rng = np.random.default_rng(5)
+    rates = rng.uniform(0.3, 0.9, (200, 2)).round(3)
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "model,a,b\n"
+        + "\n".join(f"{chr(97 + i % 26)}{chr(97 + i // 26)}{i},{r[0]:.3f},{r[1]:.3f}" for i, r in enumerate(rates))
+    )
+    audited = audit_table(read_table(path), items={"a": 40, "b": 400})
+    thrown = []
+    for _ in range(200):
+        first, again = ((rng.binomial([40, 400], rates) / [40, 400]).mean(axis=1) for _ in range(2))
+        thrown.append(np.corrcoef(first, again)[0, 1])
+    assert value(audited, "test_retest.noise_floor", "mean") == pytest.approx(np.mean(thrown), abs=0.005)
+
+
+def test_equivalence_needs_a_declared_margin(tmp_path: Path) -> None:
+    """A shift of -32 points was called equivalent by a margin from the two columns themselves (p 4e-35)."""
+    rng = np.random.default_rng(6)
+    first = rng.uniform(20, 95, 20)
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "model,a,b\n"
+        + "\n".join(
+            f"{chr(97 + i)}x,{v:.1f},{v - 32 + e:.1f}"
+            for i, (v, e) in enumerate(zip(first, rng.normal(0, 1, 20), strict=True))
+        )
+    )
+    table = read_table(path)
+    silent = next(e for e in audit_table(table, columns=("a", "b")).estimates if e.indicator == "agreement.equivalence")
+    assert (silent.value, silent.status) == (None, "not_applicable")
+    assert "--margin" in silent.reason
+    for margin in (1.0, 5.0, 20.0):
+        declared = audit_table(table, columns=("a", "b"), margin=margin)
+        assert value(declared, "agreement.equivalence") > 0.99
+        assert next(e for e in declared.estimates if e.indicator == "agreement.equivalence").detail["margin"] == margin
+    assert value(audit_table(table, columns=("a", "b")), "agreement.mean_shift") == pytest.approx(-32, abs=1)
+
+
+def test_metrics_of_the_same_answers_are_no_parts_of_a_test(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,Acc,P,R,F1\nx,0.8,0.8,0.8,0.8\ny,0.7,0.7,0.7,0.7\nz,0.6,0.6,0.6,0.6\nw,0.5,0.5,0.5,0.5\n")
+    audited = audit_table(read_table(path))
+    alpha = next(e for e in audited.estimates if e.indicator == "consistency.alpha")
+    assert (alpha.value, alpha.status) == (None, "insufficient")
+    assert any("made from the same counts" in note for note in audited.notes)
+
+
+def test_the_command_writes_and_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        return (status, *capsys.readouterr())
+
+    hal = TABLE5.parent / "hal_eval_table1.csv"
+    out = tmp_path / "out"
+    status, text, _ = run("audit", "--table", hal, "--out", out)
+    assert status == 0
+    assert "The table contradicts itself: F1 in 10 places" in text
+    assert "F1: Out-of-domain / Event / LLaVA 1.5, F1 = 44.2: P 77.2, R 41.9 give 54.32" in text
+    data = json.loads((out / "audit.json").read_text(encoding="utf-8"))["audits"][0]
+    assert sum(v["kind"] == "F1" for v in data["violations"]) == 10
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "The table contradicts itself",
+        "P 77.2, R 41.9 give 54.32",
+        "Phi, absolute",
+        "one score a cell",
+        "GPT4-V",
+    ):
+        assert words in page, words
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    # an audit of a table is told from one of a benchmark
+    status, _, err = run("gate", out / "audit.json")
+    assert status == 1
+    assert "published table" in err
+    status, text, _ = run(
+        "audit", "--table", TABLE5, "--items", 500, "--direction", "lower", "--report", tmp_path / "page.html", "--json"
+    )
+    assert status == 0
+    assert (tmp_path / "page.html").exists()
+    assert (tmp_path / "audit.json").exists()
+    assert {column["better"] for column in json.loads(text)["audits"][0]["read_as"]} == {"lower"}
+    sizes = tmp_path / "sizes.csv"
+    sizes.write_text("column,items,direction\nattribute,500,lower\naction,400,lower\n")
+    status, text, _ = run("audit", "--table", TABLE5, "--items", sizes, "--direction", sizes, "--json")
+    read = {
+        column["column"]: (column["items"], column["better"]) for column in json.loads(text)["audits"][0]["read_as"]
+    }
+    assert (read["attribute"], read["action"], read["ocr"]) == ((500, "lower"), (400, "lower"), (None, ""))
+    status, text, _ = run(
+        "audit", "--table", TABLE5, "--items", "ocr=500", "--items", "action=400", "--direction", "ocr=lower", "--json"
+    )
+    read = {
+        column["column"]: (column["items"], column["better"]) for column in json.loads(text)["audits"][0]["read_as"]
+    }
+    assert (read["ocr"], read["action"]) == ((500, "lower"), (400, ""))
+    lsat_file = tmp_path / "lsat.csv"
+    lsat_file.write_text(lsat_written("rows")[0])
+    status, text, _ = run("audit", "--table", lsat_file, "--no-names")
+    assert (status, "0.295" in text) == (0, True)
+    for wrong in (
+        ["--items", "0"], ["--items", "many"], ["--items", "ocr=1.5"], ["--items", "5", "--items", "ocr=6"], ["--items", "colour=5"],
+        ["--direction", "sideways"], ["--direction", "ocr="], ["--base-rate", "2"], ["--items", "9" * 5000],
+    ):  # fmt: skip
+        status, _, err = run("audit", "--table", TABLE5, *wrong)
+        assert status == 2, wrong
+        assert err, wrong
+    assert run("audit", "shapes", "--table", TABLE5)[0] == 2
 
 
 def test_families_are_told_from_names_or_a_file(tmp_path: Path) -> None:

@@ -101,9 +101,10 @@ def _protocol(evidence: Evidence, other: Cell) -> Protocol:
     if other.form != first.form:
         data = f"{data}~{forms[other.form].digest}"
     if benchmark.card.task != "yes_no" or benchmark.roles:
-        return Protocol(benchmark.label, data, benchmark.scorer)
+        return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
     readers = sorted({benchmark.reader(item).name for cell in (first, other) for item in forms[cell.form].items[:50]})
-    return Protocol(benchmark.label, data, benchmark.scorer.replace(benchmark.parser.name, "+".join(readers)))
+    scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
+    return Protocol(benchmark.label, data, scorer, evidence.margin)
 
 
 def _without_chance(respondents: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:

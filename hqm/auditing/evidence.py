@@ -60,6 +60,8 @@ class Evidence:
         Oddities of the benchmark's items.
     examples
         The items on which the reference and another administration disagree most, with what was said.
+    margin
+        The largest mean difference between two forms that does not matter, in score units, where one was declared.
     """
 
     benchmark: Benchmark
@@ -74,6 +76,7 @@ class Evidence:
     metrics: tuple[Metric, ...]
     findings: tuple[Finding, ...]
     examples: tuple[Example, ...]
+    margin: float | None = None
 
     @property
     def first(self) -> ScoreMatrix:
@@ -98,6 +101,7 @@ def gather(
     metrics: Sequence[str] = (),
     judges: Sequence[Judging] = (),
     families: Mapping[str, str] | None = None,
+    margin: float | None = None,
 ) -> Evidence:
     """Gather what a store, and the files of a benchmark, say about it.
 
@@ -120,6 +124,8 @@ def gather(
         The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
     families
         Respondent -> family; the family of others is inferred from their names.
+    margin
+        The largest mean difference between two forms that does not matter, in score units.
 
     Raises
     ------
@@ -155,6 +161,7 @@ def gather(
         metrics=chosen,
         findings=tuple(lint_form(benchmark, by_name[ORIGINAL])),
         examples=tuple(examples(benchmark, answers, judges, by_name, respondents, reference, matrices, labelled)),
+        margin=margin,
     )
 
 

@@ -244,6 +244,9 @@ def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[A
     try:
         if not isinstance(data, dict) or "audits" not in data:
             raise _Wrong("", "it is no audit of HQM")
+        if any(isinstance(audit, dict) and "read_as" in audit for audit in data["audits"] or ()):
+            remedy = "Its own report is made by `hqm audit --table FILE --report PAGE.html`."
+            raise _Wrong("", "it is the audit of a published table, which holds no answers")
         _values(data, ())
         try:
             _file(kinds[0], kinds[1]).model_validate_json(text)

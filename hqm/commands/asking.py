@@ -12,6 +12,7 @@ import typer
 
 from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.parameters import with_options
+from hqm.commands.published import TableOptions, audit_published
 from hqm.commands.shared import (
     command,
     labelled,
@@ -34,7 +35,9 @@ _PLANNED = ("store", "as_json", "price_in", "price_out")
 _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 
-@with_options("what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion"))
+@with_options(
+    "what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion", "margin")
+)
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Say what a run would take, and ask nothing.
 
@@ -46,7 +49,9 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
         _show_plan(session, session.jobs())
 
 
-@with_options("what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion"))
+@with_options(
+    "what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion", "margin")
+)
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
@@ -71,7 +76,9 @@ def audit(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder to write into; out/<name> unless given."
+            rich_help_panel=OUTPUT,
+            metavar="FOLDER",
+            help="The folder to write into; out/<name> unless given. Of a table, nothing is written unless it or --report is given.",
         ),
     ] = None,
     report: Annotated[
@@ -86,7 +93,7 @@ def audit(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Audit a published table of scores (CSV: respondent, then scores) instead.",
+            help="Audit a published table of scores instead: CSV, tab-separated, Markdown or LaTeX; names, then scores.",
         ),
     ] = None,
     columns: Annotated[
@@ -98,9 +105,38 @@ def audit(
         ),
     ] = None,
     items: Annotated[
-        int | None,
+        list[str] | None,
         typer.Option(
-            rich_help_panel=WHAT, min=1, metavar="N", help="The number of items behind each score of the table."
+            rich_help_panel=WHAT,
+            metavar="N|COLUMN=N|FILE",
+            help="The number of items behind each score of the table: one for all, one for a column (repeat it), or a file "
+            "with the fields column and items.",
+        ),
+    ] = None,
+    direction: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="WAY|COLUMN=WAY|FILE",
+            help="Whether higher or lower is better in the table: one for all, one for a column (repeat it), or a file with "
+            "the fields column and direction; arrows in the headings are read.",
+        ),
+    ] = None,
+    no_names: Annotated[
+        bool,
+        typer.Option(
+            "--no-names", rich_help_panel=WHAT, help="The table's first column is a score too: rows have no names."
+        ),
+    ] = False,
+    base_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--base-rate",
+            rich_help_panel=WHAT,
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="The share of the table's questions whose right answer is yes; solved from its rows unless given.",
         ),
     ] = None,
 ) -> None:
@@ -112,7 +148,13 @@ def audit(
     from hqm.commands import show
 
     if table is not None:
-        _audit_table(table, columns, items, options)
+        if benchmarks:
+            remedy = "Leave out one of the two."
+            raise UsageError(f"a table and the benchmark {benchmarks[0]!r} are named", remedy=remedy)
+        what = TableOptions(
+            table, columns, tuple(items or ()), tuple(direction or ()), names=not no_names, base_rate=base_rate
+        )
+        audit_published(what, options, out, report)
         return
     if not benchmarks:
         raise UsageError("no benchmark is named", remedy="Name one, or a published table with --table.")
@@ -143,25 +185,6 @@ def audit(
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
-
-
-def _audit_table(table: Path, columns: str | None, items: int | None, options: RunOptions) -> None:
-    """Audit a published table in place of a benchmark."""
-    from hqm.auditing.families import read_families
-    from hqm.auditing.published import audit_table, read_table
-    from hqm.commands import show
-    from hqm.commands.terminal import print_json
-    from hqm.version import __version__
-
-    pair = tuple(part.strip() for part in columns.split(",")) if columns else None
-    if pair is not None and len(pair) != 2:
-        raise UsageError(f"--columns {columns!r} does not name two columns", remedy="Write --columns first,other.")
-    families = read_families(options.who.families) if options.who.families else None
-    audited = audit_table(read_table(table), columns=pair, items=items, families=families)
-    if options.output.as_json:
-        print_json({"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]})
-    else:
-        show.table_audit(audited)
 
 
 def _show_plan(session: Session, jobs: Sequence[Job]) -> None:

@@ -214,6 +214,15 @@ class Reading:
         str | None,
         typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),
     ] = None
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin",
+            metavar="D",
+            help="The largest difference of two means that does not matter, in score units, decided beforehand; "
+            "without it, only the noise of the seeds can set it.",
+        ),
+    ] = None
     words: Annotated[
         str | None,
         typer.Option(

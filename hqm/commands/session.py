@@ -314,6 +314,7 @@ class Session:
             metrics=options.reading.metrics,
             judges=self.judges(benchmark),
             families=read_families(options.who.families) if options.who.families else None,
+            margin=options.reading.margin,
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
         return evidence

@@ -300,12 +300,14 @@ def table_audit(audit: TableAudit) -> None:
     print_all(table)
     for flag in audit.flags:
         print(f"{flag['flag']}: {flag['sentence']}; {flag['what_to_do']}.")
-    for violation in audit.violations:
-        print(
-            f"{violation['kind']}: {violation['row']}, {violation['column']} = {violation['printed']}: {violation['reason']}"
-        )
-    if not audit.violations:
-        print("The table is consistent with itself, as far as it can be checked.")
+    for note in audit.notes:
+        print(f"note: {note}.")
+    for each in audit.contradictions:
+        v = each.violation
+        place = ", ".join(part for part in (v.row, v.column) if part)
+        unless = f"; possible only if {each.unless}" if each.unless else ""
+        print(f"{v.kind}: {place} = {v.printed}: {v.reason}{unless}")
+    print(audit.checked.sentence())
 
 
 def audit(result: Audit) -> None:

@@ -8,8 +8,8 @@
     sight differs    blindness          how far they survive without the picture
 
 An indicator is a value (`value.Indicator`), listed beside the function that computes it: `agreement`, `runs`, `forms`,
-`judged`, `people`, `internal_consistency`, `variance`, `separation`, `items`, `solvability`, `types`, `probabilities`. A new one is
-an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
+`judged`, `people`, `internal_consistency`, `named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`,
+`probabilities`. A new one is an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
 """
 
 from __future__ import annotations

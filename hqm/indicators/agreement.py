@@ -94,7 +94,7 @@ def _unread_bounds(case: Case) -> dict[str, Any]:
 
 
 def _icc(case: Case) -> ICC:
-    return icc(np.stack(list(case.scores), axis=1))
+    return icc(np.stack(list(case.scores), axis=1), n_effective=case.n_effective)
 
 
 def _icc_a1(case: Case) -> Result:

@@ -22,11 +22,15 @@ _BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What stands in a signature beside the administrations: benchmark, data and scorer."""
+    """What was decided before the administrations were looked at: benchmark, data, scorer, and the margin if any.
+
+    `margin` is the largest mean difference that does not matter, in score units, where one was declared.
+    """
 
     benchmark: str
     data: str
     scorer: str
+    margin: float | None = None
 
 
 @dataclass(frozen=True)

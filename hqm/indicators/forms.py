@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -47,13 +48,14 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
 
 
 def _margin(case: Case) -> Coefficient:
-    return equivalence_margin(case.scores[0], case.once(_seed_noise)[1])
+    return equivalence_margin(case.protocol.margin, case.once(_seed_noise)[1])
 
 
 def _equivalence(case: Case) -> Result:
-    margin = case.once(_margin).value
-    study = equivalence(case.scores[0], case.scores[1], margin)
-    return result(known(study.p, study), margin=number(margin), shift=number(study.shift.value))
+    margin = case.once(_margin)
+    study = equivalence(case.scores[0], case.scores[1], margin.value)
+    p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
+    return result(p, margin=number(margin.value), margin_from=margin.method, shift=number(study.shift.value))
 
 
 def _moves(case: Case) -> ShiftHeterogeneity:
@@ -203,7 +205,7 @@ _NOISE_KNOWN = need(
 indicators = (
     Indicator(
         name="equivalence", family=_FAMILY, compute=_equivalence, explains=(equivalence, equivalence_margin), better="lower",
-        meaning="P-value of two one-sided tests that the means of the two forms differ by less than the margin.",
+        meaning="P-value of two one-sided tests that the means of the two forms differ by less than a margin that was declared (--margin) or that the seeds set.",
         needs=(PAIR, study_of("a margin for the difference", _margin)),
     ),
     Indicator(

@@ -201,6 +201,6 @@ indicators = (
         meaning="Kendall's W: agreement of three or more rankings.",
     ),
     replace(
-        ICC_A1, family=_FAMILY, needs=_THREE, compute=lambda case: result(icc(case.scores.T).a1, runs=len(case.matrices)),
+        ICC_A1, family=_FAMILY, needs=_THREE, compute=lambda case: result(icc(case.scores.T, n_effective=case.n_effective).a1, runs=len(case.matrices)),
     ),
 )  # fmt: skip

@@ -64,7 +64,7 @@ from hqm.psychometrics.generalizability import Component, GStudy, g_study
 from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g, rho_g_of_scores
 from hqm.psychometrics.held_constant import RepeatedMeasures, partial_pearson, repeated_measures
 from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
-from hqm.psychometrics.intraclass import ICC, icc
+from hqm.psychometrics.intraclass import ICC, dependability, icc, icc_of_mean
 from hqm.psychometrics.irt import ItemResponseModel, item_response
 from hqm.psychometrics.items import (
     ItemAnalysis,
@@ -93,7 +93,7 @@ from hqm.psychometrics.probability import (
 )
 from hqm.psychometrics.ranks import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
 from hqm.psychometrics.rasch_model import Rasch, RaschItem, rasch
-from hqm.psychometrics.rater_agreement import flip_rate, gwet_ac1, krippendorff_alpha
+from hqm.psychometrics.rater_agreement import fleiss_kappa, flip_rate, gwet_ac1, krippendorff_alpha
 from hqm.psychometrics.rater_variance import RaterVariance, rater_share
 from hqm.psychometrics.response_bias import (
     BalancedScore,
@@ -109,6 +109,7 @@ from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equival
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
 from hqm.psychometrics.splitting import SplitHalf, split_half
+from hqm.psychometrics.standardized import standardized_alpha
 from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.weights import stream
@@ -200,12 +201,14 @@ __all__ = [
     "criterion_validity",
     "cronbach_alpha",
     "d_study",
+    "dependability",
     "drift_test",
     "duplicate_items",
     "equivalence",
     "equivalence_margin",
     "expected_retest",
     "family_dependence",
+    "fleiss_kappa",
     "flip_rate",
     "form_reliability",
     "g_study",
@@ -215,6 +218,7 @@ __all__ = [
     "htmt",
     "htmt_of",
     "icc",
+    "icc_of_mean",
     "independent_differences",
     "item_agreement",
     "item_analysis",
@@ -272,6 +276,7 @@ __all__ = [
     "spearman",
     "spearman_brown",
     "split_half",
+    "standardized_alpha",
     "standardized_reliability",
     "stratified_alpha",
     "stream",

@@ -10,7 +10,9 @@ from typing import Literal
 from hqm.psychometrics.result import Status
 
 Number = str | int | float | Decimal
-Kind = Literal["GRIM", "ROW_MEAN", "OUT_OF_BOUNDS", "DUPLICATE_ROW", "DUPLICATE_COLUMN"]
+Kind = Literal[
+    "GRIM", "ROW_MEAN", "OUT_OF_BOUNDS", "DUPLICATE_ROW", "DUPLICATE_COLUMN", "F1", "ACCURACY", "YES_RATIO", "COLUMN_MEAN"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

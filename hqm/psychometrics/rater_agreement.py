@@ -1,4 +1,4 @@
-"""Agreement of raters or of repeated verdicts: Krippendorff's alpha, Gwet's AC1, Cohen's kappa."""
+"""Agreement of raters or of repeated verdicts: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1."""
 
 from __future__ import annotations
 
@@ -78,6 +78,50 @@ def krippendorff_alpha(
     alphas = 1 - (size - 1) * (observed.sum() - observed) / without
     error = math.sqrt((n_units - 1) / n_units * float(((alphas - alphas.mean()) ** 2).sum()))
     return _over_items(value, error, n_units, level, "unit jackknife")
+
+
+def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
+    """Fleiss' kappa: agreement of several raters on nominal categories, beyond what their pooled shares give by chance.
+
+    Every unit has the same number of ratings, m; who gave them may change from unit to unit. With two raters it is
+    Scott's pi, not Cohen's kappa. It falls to 0 where one category prevails although nearly all ratings agree.
+
+        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),   Pe = sum_j p_j^2
+
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76, 378-382.
+
+    - `ratings`: (raters, units): category codes; NaN where a rater did not rate. Of units with unequal numbers of
+      ratings, those with the commonest number (two at least) are used: gaps need Krippendorff's alpha.
+    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
+
+    `n` counts the units used. The status is `insufficient` without a unit rated twice, `degenerate` for one category.
+
+    >>> round(fleiss_kappa([[1, 2, 1, 1], [1, 2, 1, 2], [1, 2, 2, 2]]).value, 4)
+    0.3333
+    """
+    counts, _ = _counts(ratings)
+    rated = counts.sum(axis=1).astype(np.int64)
+    sizes = np.bincount(rated[rated >= 2]) if (rated >= 2).any() else np.zeros(0, dtype=np.int64)
+    if not len(sizes):
+        return Coefficient.absent("insufficient", "no unit has two ratings")
+    # of numbers that are equally common, the larger one says more about a unit
+    m = int(len(sizes) - 1 - np.argmax(sizes[::-1]))
+    counts = counts[rated == m]
+    units = len(counts)
+    if int((counts.sum(axis=0) > 0).sum()) < 2:
+        return Coefficient.absent("degenerate", ONE_CATEGORY, units)
+    pairs = (counts * (counts - 1)).sum(axis=1) / (m * (m - 1))
+    shares = counts.sum(axis=0)
+    chance = float(((shares / shares.sum()) ** 2).sum())
+    value = (float(pairs.mean()) - chance) / (1 - chance)
+    if units < 3:
+        return Coefficient(value, n=units, level=level)
+    without = (((shares - counts) / (m * (units - 1))) ** 2).sum(axis=1)
+    if (without >= 1 - 1e-12).any():
+        return Coefficient(value, n=units, level=level)
+    kappas = ((pairs.sum() - pairs) / (units - 1) - without) / (1 - without)
+    error = math.sqrt((units - 1) / units * float(((kappas - kappas.mean()) ** 2).sum()))
+    return _over_items(value, error, units, level, "unit jackknife")
 
 
 def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95) -> Coefficient:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import paired
 from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.result import Coefficient, Status
@@ -100,7 +99,7 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
     """Whether two administrations have the same mean up to a margin: two one-sided tests (Schuirmann 1987).
 
     A paired t test that is not significant shows only that too little is known; this test shows equality. The margin is
-    decided before the scores are seen; `equivalence_margin` proposes one.
+    declared before the scores are seen, or is the noise of the seeds (`equivalence_margin`).
 
         t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
 
@@ -134,25 +133,29 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
     return Equivalence(shift, margin, alpha, float(stdtr(n - 1, -lower)), float(stdtr(n - 1, upper)))
 
 
-def equivalence_margin(scores: npt.ArrayLike, mdc95: float = math.nan) -> Coefficient:
-    """A margin of equivalence from a leaderboard's own resolution: max(median gap / 2, MDC95).
+def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -> Coefficient:
+    """The margin of an equivalence test: the one that was declared, else what the seeds alone can move.
 
-    A shift below half the median gap between neighbours changes few orders; one below `mdc95` may be noise of the
-    seeds.
+    The two sets of scores that are compared never set it. A margin made from their own spread grows with the difference
+    that it should judge, and calls any shift equivalent.
 
-    - `scores`: (respondents,) of the reference administration; `mdc95`: see `rho_g`.
+    - `declared`: The largest mean difference that does not matter, in score units, decided beforehand.
+    - `mdc95`: The smallest difference between two runs of one respondent that is not noise (`rho_g`); NaN where the
+      questions were put once.
 
-    The status is `insufficient` below 2 respondents and `degenerate` when the margin would be 0.
-    >>> round(equivalence_margin([0.2, 0.3, 0.5, 0.6]).value, 6), equivalence_margin([0.2, 0.3, 0.5], 0.09).value
-    (0.05, 0.09)
+    The status is `not_applicable` where neither is known, and `degenerate` where the runs do not differ at all.
+    >>> equivalence_margin(0.02, 0.09).value, equivalence_margin(mdc95=0.09).value, equivalence_margin().status
+    (0.02, 0.09, 'not_applicable')
     """
-    x = shaped(scores, "respondents")
-    x = np.sort(x[np.isfinite(x)])
-    if len(x) < 2:
-        reason = f"a gap between neighbours needs 2 respondents, there are {len(x)}"
-        return Coefficient.absent("insufficient", reason, len(x))
-    gap = float(np.median(np.diff(x))) / 2
-    margin = gap if math.isnan(mdc95) else max(gap, float(mdc95))
-    if margin <= 0:
-        return Coefficient.absent("degenerate", "most respondents are tied and no noise is known", len(x))
-    return Coefficient(margin, n=len(x))
+    if declared is not None:
+        if declared > 0 and math.isfinite(declared):
+            return Coefficient(float(declared), method="declared")
+        reason = f"an equivalence margin must be a positive number, got {declared:.4g}"
+        return Coefficient.absent("not_applicable", reason)
+    if not math.isfinite(mdc95):
+        reason = "no margin is declared (--margin), and without a second run the noise of the seeds is not known"
+        return Coefficient.absent("not_applicable", reason)
+    if mdc95 <= 0:
+        reason = "the runs are identical, so that the seeds give no margin: declare one (--margin)"
+        return Coefficient.absent("degenerate", reason)
+    return Coefficient(float(mdc95), method="seeds")

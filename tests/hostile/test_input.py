@@ -196,7 +196,7 @@ def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: s
     ("text", "said"),
     [
         *[(f"model,a,b\nx,{cell},2\ny,2,3\nz,3,1\n", f"{cell[:20]}") for cell in (
-            "nan", "NaN", "inf", "-inf", "Infinity", "1E+999", "1e400", "1e99", "1e-300", "1_000", "0x10", "1,5e", "１", "٣", "1e", "--",
+            "nan", "NaN", "inf", "-inf", "Infinity", "1E+999", "1e400", "1e99", "1e-300", "1_000", "0x10", "1,5e", "１", "٣", "1e",
             "1.2.3", "yes", "1 2", "½", "9" * 5_000, "1j", "=1+1", "True", "None",
         ) if "," not in cell],
         ("model,a,b\nx,\u200b1,2\ny,2,3\nz,3,1\n", r"\u200b1"),
@@ -221,7 +221,7 @@ def test_a_table_with_a_cell_that_is_no_score(run: Run, tmp_path: Path, text: st
     assert str(file) in err
 
 
-@pytest.mark.parametrize("dash", ["", "-", "–", "n/a", "NA"])
+@pytest.mark.parametrize("dash", ["", "-", "–", "—", "--", "---", "n/a", "N/A", "NA"])
 def test_a_table_with_an_empty_cell_is_audited(run: Run, tmp_path: Path, dash: str) -> None:
     file = tmp_path / "t.csv"
     file.write_text(f"model,a,b,mean\nx,1,2,1.5\ny,{dash},3,\nz,3,1,2\nv,4,2,3\n", encoding="utf-8")
