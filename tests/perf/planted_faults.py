@@ -200,8 +200,8 @@ def items_table(
                 best = f"{np.mean([best_hits(*study, world, rng) for study in made]):.2f}"
             cells = []
             for name in ("label_errors", "negative_items", "reading_list"):
-                found = sum(s[name].true for s in studies) / sum(s[name].planted for s in studies)
-                cells.append(f"{found:.2f} | {_mean(s[name].stated for s in studies):.2f}")
+                share_named = sum(s[name].true for s in studies) / sum(s[name].planted for s in studies)
+                cells.append(f"{share_named:.2f} | {_mean(s[name].stated for s in studies):.2f}")
             yield f"| {kind}, {share:.0%} | {m} | {' | '.join(cells)} | {best} |"
 
 
