@@ -58,7 +58,9 @@ def audit_of(*estimates: Estimate, **fields: Any) -> BenchmarkAudit:
         )
         for k, name in enumerate(names)
     )  # fmt: skip
-    covered = {"ocr": {"items": 1000, "claimed": True, "images": 100, "wordings": 50, "state": "labelled"}}
+    covered = {
+        "ocr": {"type": "ocr", "items": 1000, "claimed": True, "images": 100, "wordings": 50, "state": "labelled"}
+    }
     given: dict[str, Any] = {
         "benchmark": "made", "title": "Made", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict", "summary": "",
         "reference": REFERENCE, "items": 1000, "images": 100, "metrics": {"accuracy": {"about": "", "better": "higher"}}, "forms": {},
@@ -591,7 +593,8 @@ def test_a_report_speaks_of_the_goals_of_a_policy(run: Run, tmp_path: Path) -> N
     )
     (tmp_path / "audit.json").write_text(hqm.Audit((audit_of(RHO),)).to_json())
     report = ["report", str(tmp_path / "audit.json"), "--to", str(tmp_path / "report.html")]
-    assert run(*report)[0] == 0
+    status, _, error = run(*report)
+    assert status == 0, error
     assert "The goal of 0.90 is reached" in (tmp_path / "report.html").read_text()
     assert run(*report, "--policy", str(tmp_path / "policy.toml"))[0] == 0
     assert "The goal of 0.995 is reached for these respondents; for others" in (tmp_path / "report.html").read_text()
