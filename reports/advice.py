@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from hqm.reports.details import MEASURABLE, Goal, by_people, families_source, goal, known, rows, type_rows
 from hqm.reports.phrases import Sentence, backed, counted, have, listed, say
 from hqm.reports.score_tables import shares
-from hqm.reports.tables import cell, estimate_percent, estimate_text, find, leading, number, percent, short
+from hqm.reports.tables import cell, estimate_percent, estimate_text, find, leading, number, percent, short, threshold
 
-from hqm import BenchmarkAudit, Estimate, Interval, unscored
+from hqm import BenchmarkAudit, Estimate, Interval, Policy, unscored
 
 MOST = 3
 
 
-def to_fix(audit: BenchmarkAudit, most: int = MOST) -> tuple[Sentence, ...]:
+def to_fix(audit: BenchmarkAudit, policy: Policy | None = None, most: int = MOST) -> tuple[Sentence, ...]:
     """What to do first.
 
     The order is fixed: answers that were not scored, right answers that can be predicted without the picture, scores that
@@ -24,17 +25,17 @@ def to_fix(audit: BenchmarkAudit, most: int = MOST) -> tuple[Sentence, ...]:
     wrong, too few respondents, what was not measured, types with too large an error, and cues that give the answer away.
     A repair stands here where a decision hangs on it and the end of an interval supports it.
     """
-    repairs = list(_all(audit))[:most]
+    repairs = list(_all(audit, policy))[:most]
     return tuple(repairs) or (say("Nothing that this audit measured calls for a repair."),)
 
 
-def _all(audit: BenchmarkAudit) -> Iterator[Sentence]:
+def _all(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     yield from _lost(audit)
     yield from _contradictions(audit)
     yield from _blind(audit)
-    yield from _criterion(audit)
-    yield from _wording(audit)
-    yield from _seeds(audit)
+    yield from _criterion(audit, policy)
+    yield from _wording(audit, policy)
+    yield from _seeds(audit, policy)
     yield from _items(audit)
     yield from _bounds(audit)
     yield from _few(audit)
@@ -65,20 +66,33 @@ def _blind(audit: BenchmarkAudit) -> Iterator[Sentence]:
     estimate = find(audit, "solvability.blind_accuracy", leading(audit))
     if estimate is None or estimate.value is None:
         return
+    strata = rows(estimate, "strata")
+    if strata:
+        leaking = [row for row in strata if row.get("leak")]
+        if leaking:
+            yield say("The words alone predict the right answers in {kinds}. Balance the wordings there.", kinds=replace(estimate_text(estimate), text=listed(list(map(_stratum, leaking[:3])))))  # fmt: skip
+        return
     gain, p, base = (known(estimate.detail.get(name)) for name in ("gain", "p", "baseline"))
-    kinds = [
-        f"{row.get('type') or 'no type'} ({percent(accuracy)}, {percent(commonest)} by its most frequent answer)"
-        for row in rows(estimate, "by_type")
-        if (accuracy := known(row.get("accuracy"))) is not None
-        and (commonest := known(row.get("baseline"))) is not None
-        and accuracy - commonest > 0.05
-        and (known(row.get("q")) or 0.0) < 0.05
-    ]
+    by_type = [row for row in rows(estimate, "by_type") if _exceeds(row)]
+    kinds = listed([_stratum({**row, "name": row.get("type") or "no type"}) for row in by_type[:3]])
     if gain is not None and p is not None and gain > 0.05 and p < 0.05:
-        most = f" Most of all: {listed(kinds[:3])}." if kinds else ""
+        most = f" Most of all: {kinds}." if by_type else ""
         yield say("A classifier that sees only the words predicts {share} of the right answers on items that it was not trained on; always giving the most frequent answer reaches {base}." + most + " Balance the wordings.", share=estimate_percent(estimate), base=percent(base))  # fmt: skip
-    elif kinds:
-        yield say("The words alone predict the right answers of some types: {kinds}. Balance their wordings.", kinds=replace(estimate_text(estimate), text=listed(kinds[:3])))  # fmt: skip
+    elif by_type:
+        yield say("The words alone predict the right answers of some types: {kinds}. Balance their wordings.", kinds=replace(estimate_text(estimate), text=kinds))  # fmt: skip
+
+
+def _exceeds(row: Mapping[str, Any]) -> bool:
+    """Whether a type's words predict more than its most frequent answer, by more than chance and by more than .05."""
+    accuracy, commonest, q = (known(row.get(key)) for key in ("accuracy", "baseline", "q"))
+    return accuracy is not None and commonest is not None and accuracy - commonest > 0.05 and (q or 0.0) < 0.05
+
+
+def _stratum(row: Mapping[str, Any]) -> str:
+    """A type or part with what its words predict, and the lower end of the gain where there is one."""
+    low = known(row.get("low"))
+    least = f"; at least {percent(low)} more" if low is not None and low > 0 else ""
+    return f"{row.get('name')} ({percent(known(row.get('accuracy')))}, {percent(known(row.get('baseline')))} by its most frequent answer{least})"
 
 
 def _low(estimate: Estimate, wanted: Goal) -> Interval | None:
@@ -86,24 +100,24 @@ def _low(estimate: Estimate, wanted: Goal) -> Interval | None:
     return estimate.interval(wanted.inference) or estimate.interval("fixed_models") or estimate.interval("model_population")  # fmt: skip
 
 
-def _criterion(audit: BenchmarkAudit) -> Iterator[Sentence]:
-    wanted = goal("criterion.pearson")
+def _criterion(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
+    wanted = goal("criterion.pearson", policy)
     for r in audit.estimates:
         if r.indicator != "criterion.pearson" or r.metric != leading(audit) or r.value is None or not by_people(r):
             continue
         span = _low(r, wanted)
         if span is None or span.low >= wanted.at_least:
             continue
-        aim = number(wanted.at_least, 2)
+        aim = threshold(wanted.at_least)
         if span.high < wanted.at_least:
-            yield say("The scores agree too little with people's labels: they correlate {r}{of}, and the default policy asks for {aim}. Read the answers on which they disagree (under Examples) and correct the scorer.", r=r, of=backed(audit, r), aim=aim)  # fmt: skip
+            yield say("The scores agree too little with people's labels: they correlate {r}{of}, and the policy “{policy}” asks for {aim}. Read the answers on which they disagree (under Examples) and correct the scorer.", r=r, of=backed(audit, r), aim=aim, policy=wanted.policy)  # fmt: skip
         else:
-            yield say("That the scores agree with people's labels is not shown: the interval of their correlation, {r}, reaches below the {aim} that the default policy asks for{of}. Have more answers of more respondents labelled.", r=r, of=backed(audit, r), aim=aim)  # fmt: skip
+            yield say("That the scores agree with people's labels is not shown: the interval of their correlation, {r}, reaches below the {aim} that the policy “{policy}” asks for{of}. Have more answers of more respondents labelled.", r=r, of=backed(audit, r), aim=aim, policy=wanted.policy)  # fmt: skip
 
 
-def _wording(audit: BenchmarkAudit) -> Iterator[Sentence]:
+def _wording(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     metric = leading(audit)
-    wanted = goal("parallel_forms.icc_a1")
+    wanted = goal("parallel_forms.icc_a1", policy)
     for estimate in audit.estimates:
         if estimate.metric != metric or estimate.value is None:
             continue
@@ -116,19 +130,19 @@ def _wording(audit: BenchmarkAudit) -> Iterator[Sentence]:
                 continue
             shift = known(estimate.detail.get("shift"))
             moved = f"; the mean differs by {number(shift)}" if shift is not None else ""
-            yield say("The form “{form}” gives these respondents other scores: the agreement, ICC(A,1), is {icc}{of}, and the default policy asks for {aim}{moved}. Report both forms, or their mean.", form=cell(estimate.other), icc=estimate, of=backed(audit, estimate), aim=number(wanted.at_least, 2), moved=moved)  # fmt: skip
+            yield say("The form “{form}” gives these respondents other scores: the agreement, ICC(A,1), is {icc}{of}, and the policy “{policy}” asks for {aim}{moved}. Report both forms, or their mean.", form=cell(estimate.other), icc=estimate, of=backed(audit, estimate), aim=threshold(wanted.at_least), moved=moved, policy=wanted.policy)  # fmt: skip
 
 
-def _seeds(audit: BenchmarkAudit) -> Iterator[Sentence]:
+def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     """More items or runs, only where the reliability misses the goal; with how many reach it."""
     metric = leading(audit)
-    rho, wanted = find(audit, "test_retest.rho_g", metric), goal("test_retest.rho_g")
+    rho, wanted = find(audit, "test_retest.rho_g", metric), goal("test_retest.rho_g", policy)
     if rho is None or rho.value is None or rho.status != "ok":
         return
     span = _low(rho, wanted)
     if span is None or span.low >= wanted.at_least:
         return
-    aim = number(wanted.at_least, 2)
+    aim = threshold(wanted.at_least)
     # where the number itself reaches the goal, what is missing is the end of its interval
     start = rho.value if rho.value < wanted.at_least else span.low
     missed = "misses the goal of" if span.high < wanted.at_least else "is not shown to reach the goal of"
@@ -237,7 +251,10 @@ def _types(audit: BenchmarkAudit) -> Iterator[Sentence]:
 def _leaks(audit: BenchmarkAudit) -> Iterator[Sentence]:
     estimate = find(audit, "solvability.leakage_cues", leading(audit))
     if estimate is not None and estimate.value:
-        cues = [str(c["cue"]) for c in rows(estimate, "cues") if c.get("leak") and c.get("cue")]
+        leaking = [
+            row for key in ("cues", "strata") for row in rows(estimate, key) if row.get("leak") and row.get("cue")
+        ]
+        cues = list(dict.fromkeys(str(row["cue"]) for row in leaking))
         yield say(
             "The right answer can be predicted from {cues}. Shuffle or balance what gives it away.",
             cues=listed(cues) if cues else "the form of the questions",

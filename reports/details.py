@@ -23,15 +23,23 @@ class Goal:
     at_least: float
     inference: str
     """The interval whose lower end is held against it."""
+    policy: str
+    """The name of the policy."""
 
 
 @cache
-def goal(indicator: str) -> Goal:
-    """What the default policy asks of this indicator; .90 for these respondents where it asks nothing."""
-    for wanted in Policy.load().require:
-        if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
-            return Goal(wanted.at_least, wanted.interval)
-    return Goal(0.9, "fixed_models")
+def default_policy() -> Policy:
+    """The policy that comes with HQM."""
+    return Policy.load()
+
+
+def goal(indicator: str, policy: Policy | None = None) -> Goal:
+    """What a policy, or the default one, asks of an indicator; what the default asks where the policy asks nothing of it."""
+    for asking in (policy or default_policy(), default_policy()):
+        for wanted in asking.require:
+            if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
+                return Goal(wanted.at_least, wanted.interval, asking.name)
+    return Goal(0.9, "fixed_models", default_policy().name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,12 @@ def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
 
 def by_people(estimate: Estimate) -> bool:
     """Whether the other side of a comparison is people's labels, and not an oracle of the benchmark."""
-    return bool(estimate.other) and Cell.parse(estimate.other.partition(" & ")[0]).judge == "human"
+    return bool(estimate.other) and is_people(Cell.parse(estimate.other.partition(" & ")[0]).judge)
+
+
+def is_people(judge: str) -> bool:
+    """Whether the labels of a judge were given by people, all together (`human`) or by one of them (`human:anna`)."""
+    return judge.partition(":")[0] == "human"
 
 
 def by_oracle(estimate: Estimate) -> bool:
@@ -97,7 +110,7 @@ def by_oracle(estimate: Estimate) -> bool:
 
 def labelled_by_people(audit: BenchmarkAudit) -> bool:
     """Whether people labelled answers of this audit."""
-    return any(Cell.parse(name).judge == "human" for row in audit.respondents for name in row.judged)
+    return any(is_people(Cell.parse(name).judge) for row in audit.respondents for name in row.judged)
 
 
 def with_oracle(audit: BenchmarkAudit, metric: str) -> Estimate | None:
@@ -114,38 +127,48 @@ class TypeRow:
     items: int
     error: float | None
     """The standard error of a respondent's score on it, in this audit; None without answers."""
-    missing: int
-
-    @property
-    def measurable(self) -> bool:
-        """Whether its standard error in this audit is at most .03; without answers, whether no items are missing."""
-        return self.error <= MEASURABLE if self.error is not None else self.missing == 0
-
-    @property
-    def lacking(self) -> int:
-        """About how many more items of the kind make it measurable."""
-        if self.measurable or self.error is None:
-            return 0 if self.measurable else self.missing
-        return max(1, math.ceil(self.items * (self.error / MEASURABLE) ** 2 - 1e-9) - self.items)
+    measurable: bool
+    """Whether that error is at most .03; without answers, whether it has the items that forecast it."""
+    lacking: int
+    """About how many more items of the kind make it measurable."""
 
 
 def type_rows(index: Estimate | None) -> list[TypeRow]:
     """The types that have items, with what makes them measurable."""
     return [
-        TypeRow(
-            str(row.get("type")),
-            int(known(row.get("items")) or 0),
-            known(row.get("sem")),
-            int(known(row.get("missing_items")) or 0),
-        )
-        for row in rows(index, "types")
-        if known(row.get("items"))
+        _type_row(row, int(known(row.get("items")) or 0)) for row in rows(index, "types") if known(row.get("items"))
     ]
 
 
-def expected_power(estimate: Estimate | None) -> float | None:
+def _type_row(row: Mapping[str, Any], items: int) -> TypeRow:
+    name, error, lacking = str(row.get("type")), known(row.get("sem")), int(known(row.get("missing_items")) or 0)
+    if "measured" in row:  # the audit itself judges a type by its error
+        return TypeRow(name, items, error if row["measured"] else None, row.get("state") == "measurable", lacking)
+    if error is None:
+        return TypeRow(name, items, None, lacking == 0, lacking)
+    if error <= MEASURABLE:
+        return TypeRow(name, items, error, True, 0)
+    more = math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items
+    return TypeRow(name, items, error, False, max(1, more))
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a search for faults would find of faults that were planted."""
+
+    found_share: float
+    planted_share: float | None
+    """In which share of the items they were planted; None where the audit does not say."""
+
+
+def expected_power(estimate: Estimate | None) -> Power | None:
     """The share of planted wrong labels that this design would find; None where it was not estimated."""
-    return None if estimate is None else known(estimate.detail.get("power"))
+    stated = estimate.detail.get("power") if estimate is not None else None
+    if isinstance(stated, Mapping):
+        share = known(stated.get("found"))
+        return None if share is None else Power(share, known(stated.get("share_planted")))
+    share = known(stated)
+    return None if share is None else Power(share, None)
 
 
 def reading_list(audit: BenchmarkAudit, metric: str) -> tuple[Estimate, list[Mapping[str, Any]]] | None:

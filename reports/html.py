@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.reports import drawings, evidence, score_tables, tables, type_tables
+from hqm.reports.details import is_people
 from hqm.reports.figures import facet_pairs, other_score, scatter
 from hqm.reports.glossary import Reader
 from hqm.reports.phrases import in_words
 from hqm.reports.sentences import Point, in_short
 from hqm.reports.tables import Table
 
-from hqm import Audit, BenchmarkAudit, Cell
+from hqm import Audit, BenchmarkAudit, Cell, Policy
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 FACETS = {
     "run": "Another seed",
@@ -82,8 +87,8 @@ class Section:
     respondents: tuple[tuple[str, str], ...]
 
 
-def render(audit: Audit) -> str:
-    """The report as text."""
+def render(audit: Audit, policy: Policy | None = None) -> str:
+    """The report as text; its goals are those of the policy, of the default one unless given."""
     import jinja2
     from markupsafe import Markup
 
@@ -95,11 +100,12 @@ def render(audit: Audit) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["options"] = _unbroken
     script = (folder / "report.js").read_text(encoding="utf-8")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     reader = Reader()
     summary = tables.summary(audit)
-    points = [tuple(in_short(benchmark)) for benchmark in audit.audits]
+    points = [tuple(in_short(benchmark, policy)) for benchmark in audit.audits]
     first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
@@ -118,6 +124,14 @@ def render(audit: Audit) -> str:
         script=Markup(script),  # our own file, no data in it
         script_hash=hashed,
     )
+
+
+def _unbroken(text: str) -> Markup:
+    """Text for the page whose options of the command line (`--criterion FILE`) stay on one line."""
+    from markupsafe import Markup, escape
+
+    option = r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?"
+    return Markup(re.sub(option, r'<span class="option">\g<0></span>', str(escape(text))))  # escaped first
 
 
 def _words(points: Iterable[Point]) -> Iterable[str]:
@@ -191,8 +205,9 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
         lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
         yield "Response bias", [] if bias[1] else [lacking], [], bias
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
-    criterion = evidence.family_table(audit, ["criterion"], "Scores compared with people's labels")
-    yield "People", [], [], [score_tables.judged(audit), criterion, evidence.oracle(audit)]
+    compared = evidence.criterion(audit)
+    remark = f"No people labelled answers; to compare the scores with people, {evidence.SOURCES['criterion'][3]}."
+    yield "People", [] if compared else [remark], [], [score_tables.judged(audit), compared, evidence.oracle(audit)]
     families = ["judge_consistency", "judge_agreement"]
     if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
         yield "Judges", [], [], [evidence.family_table(audit, families, "The judge asked again, and another judge")]
@@ -280,7 +295,7 @@ def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
 
 def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
     if facet == "judge" and other in audit.respondents[0].judged:
-        return FACETS["human"] if Cell.parse(other).judge == "human" else tables.ORACLE_TITLE
+        return FACETS["human"] if is_people(Cell.parse(other).judge) else tables.ORACLE_TITLE
     return FACETS[facet]
 
 

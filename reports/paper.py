@@ -205,7 +205,7 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
         f"Yes bias on {audit.title}", [audit], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
     )  # fmt: skip
     notes = (
-        "A share of yes far above the ground truth shows acquiescence; a share far below it, the habit of saying no.",
+        "A share of yes above the ground truth is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
     )
     return PaperTable(
         f"table2-{audit.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(audit, metric, rows)), notes
@@ -305,7 +305,7 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     )
     caption = _captioned(
         "Reliability of the benchmarks", audits,
-        "Intervals: 95%, over models. SEM: standard error of one run; MDC95: the smallest difference between two runs that is not noise.",
+        "Intervals: 95%, over models. SEM: standard error of one run, and MDC95: the difference between two runs that noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
     )  # fmt: skip
     return _without_empty(PaperTable("reliability", caption, tuple(columns), rows))
 

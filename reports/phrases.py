@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from hqm.reports.details import families_source, independent, used_by
-from hqm.reports.tables import Text, estimate_text, interval, number, percent, places, withheld_note
+from hqm.reports.tables import Text, estimate_text, interval, number, percent, places
 
 from hqm import BenchmarkAudit, Estimate
 
@@ -28,7 +27,7 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
             continue
         part = parts[piece]
         if isinstance(part, Estimate):
-            sentence.append(shown(part))
+            sentence.append(estimate_text(part))
         elif isinstance(part, Text):
             sentence.append(part)
         elif isinstance(part, int):
@@ -36,11 +35,6 @@ def say(template: str, **parts: Text | Estimate | str | int | float | None) -> S
         else:
             sentence.append(Text(part if isinstance(part, str) else number(part)))
     return tuple(sentence)
-
-
-def shown(estimate: Estimate) -> Text:
-    """An estimate's number with the decimals that its intervals call for, linked to its signature."""
-    return replace(estimate_text(estimate), text=f"{number(estimate.value, places(estimate))}{withheld_note(estimate)}")
 
 
 def spans(estimate: Estimate) -> str:
@@ -62,11 +56,16 @@ def spans(estimate: Estimate) -> str:
     return f"{known[0][1].level:.0%} interval {ranges}"
 
 
-def backed(audit: BenchmarkAudit, estimate: Estimate) -> Text:
-    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it was made from."""
+def backed(audit: BenchmarkAudit, estimate: Estimate, after: Estimate | None = None) -> Text:
+    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it was made from.
+
+    What it was made from is left out where the estimate said just before was made from as much.
+    """
     absent = estimate.detail.get("no_interval_for_others")
-    why = f"; none for others: {absent}" if absent else ""
-    return Text(f" ({spans(estimate) or 'no interval'}{why}; {used(audit, estimate)})", muted=True)
+    parts = [spans(estimate) or "no interval", f"none for others: {absent}" if absent else ""]
+    if after is None or used(audit, after) != used(audit, estimate):
+        parts.append(used(audit, estimate))
+    return Text(f" ({'; '.join(filter(None, parts))})", muted=True)
 
 
 def used(audit: BenchmarkAudit, estimate: Estimate) -> str:

@@ -19,16 +19,16 @@ from hqm.reports.tables import (
     estimate_text,
     find,
     leading,
-    number,
     p_value,
     percent,
     small,
+    threshold,
 )
 
-from hqm import BenchmarkAudit, Estimate
+from hqm import BenchmarkAudit, Estimate, Policy
 
 
-def repeatable(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+def repeatable(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
     """How well the scores repeat with another seed."""
     metric = leading(audit)
     rho = find(audit, "test_retest.rho_g", metric)
@@ -39,15 +39,15 @@ def repeatable(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if rho.status == "not_informative":
         return (say("This audit does not say: {reason}.", reason=rho.reason),)
     sentences = [say("When only the seed changes, the reliability of {metric} from one run (rho_G) is {rho}{of}.", metric=metric, rho=rho, of=backed(audit, rho))]  # fmt: skip
-    sentences += _against_goal(rho, goal("test_retest.rho_g"))
+    sentences += _against_goal(rho, goal("test_retest.rho_g", policy))
     if "DRIFT" in rho.flags:
-        sentences += _drift(audit, metric)
-    return tuple(sentences + _floor(audit, metric, rho) + _own_error(audit, metric))
+        sentences += _drift(audit, metric, rho)
+    return tuple(sentences + _own_error(audit, metric) + _floor(audit, metric, rho))
 
 
 def _against_goal(rho: Estimate, wanted: Goal) -> list[Sentence]:
     """Whether the goal is reached, as far as the ends of the intervals support it."""
-    aim = number(wanted.at_least, 2)
+    aim = threshold(wanted.at_least)
     these, others = rho.interval("fixed_models"), rho.interval("model_population")
     if these is None and others is None:
         return [say(f"Without an interval, nothing is shown about the goal of {aim}.")]
@@ -64,13 +64,16 @@ def _against_goal(rho: Estimate, wanted: Goal) -> list[Sentence]:
     return [say(f"Whether the goal of {aim} is reached is not shown: the interval contains it.")]
 
 
-def _drift(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
+def _drift(audit: BenchmarkAudit, metric: str, rho: Estimate) -> list[Sentence]:
     test, agreed = find(audit, "test_retest.drift", metric), find(audit, "test_retest.icc_a1", metric)
     p = p_value(test.value if test is not None else None)
     sentence = say(f"Between the runs the scores moved by more than the noise of their items explains (p {p}), which rho_G leaves out.")  # fmt: skip
     if agreed is None or agreed.value is None:
         return [sentence]
-    return [sentence, say("The agreement of the runs, ICC(A,1), is {icc}{of}.", icc=agreed, of=backed(audit, agreed))]
+    return [
+        sentence,
+        say("The agreement of the runs, ICC(A,1), is {icc}{of}.", icc=agreed, of=backed(audit, agreed, rho)),
+    ]
 
 
 def _floor(audit: BenchmarkAudit, metric: str, rho: Estimate) -> list[Sentence]:
@@ -78,20 +81,18 @@ def _floor(audit: BenchmarkAudit, metric: str, rho: Estimate) -> list[Sentence]:
     floor, gain = find(audit, "test_retest.noise_floor", metric), find(audit, "test_retest.gain", metric)
     if floor is None or floor.value is None:
         return []
-    said = (
-        "With as many items, independent coin flips at each respondent's own rate would reach {floor} (the noise floor)"
-    )
+    said = "On as many items, coin flips at each respondent's own rate would reach {floor} (the noise floor)"
     if gain is None or gain.value is None:
         return [say(said + ".", floor=floor)]
     if gain.value <= 0:
-        return [say(said + "; rho_G does not lie above it, so single answers repeat no better than coin flips.", floor=floor)]  # fmt: skip
+        return [say(said + "; rho_G does not lie above it.", floor=floor)]  # fmt: skip
     ends = ""
     near = rho.interval("fixed_models")
     if near is not None and floor.value < 1:
         low, high = ((end - floor.value) / (1 - floor.value) for end in (near.low, near.high))
-        ends = f" ({percent(max(0.0, low))} and {percent(high)} at the ends of its interval for these respondents)"
+        ends = f" ({percent(max(0.0, low))} to {percent(high)} over its interval for these respondents)"
     return [
-        say(said + "; rho_G lies {gain} of the way from there to 1{ends}, which describes how far single answers repeat.",
+        say(said + "; rho_G lies {gain} of the way from there to 1{ends}, which describes single answers.",
             floor=floor, gain=estimate_percent(gain), ends=Text(ends, muted=True))
     ]  # fmt: skip
 
@@ -108,8 +109,7 @@ def _own_error(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
     low, high = (replace(estimate_text(sem), text=small(end)) for end in (errors.low, errors.high))
     least, most = (replace(estimate_text(mdc or sem), text=small(end)) for end in (differences.low, differences.high))
     return [
-        say("On the same items, the standard error of one respondent's score from one run is between {low} and {high}, depending on the respondent.", low=low, high=high),
-        say("Two runs of one respondent differ by less than its smallest real difference in 95 of 100 cases; that is between {least} and {most}, depending on the respondent.", least=least, most=most),
+        say("On the same items, a respondent's score varies from run to run by a standard error between {low} and {high}, depending on the respondent; its smallest real difference (exceeded by chance in 5 of 100 pairs of runs) is between {least} and {most}.", low=low, high=high, least=least, most=most),
     ]  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         if shift is not None:
             sentences += _shift(audit, metric, shift)
         if icc is not None and icc.value is not None:
-            sentences.append(say("The agreement of the scores in both forms, ICC(A,1), is {icc}{of}.", icc=icc, of=backed(audit, icc)))  # fmt: skip
+            sentences.append(say("The agreement of the scores in both forms, ICC(A,1), is {icc}{of}.", icc=icc, of=backed(audit, icc, shift)))  # fmt: skip
         elif icc is not None:
             sentences.append(say("The agreement of the scores was not measured: {reason}.", reason=icc.reason))
         if same is not None and same.value is not None:

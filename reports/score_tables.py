@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from hqm.reports.details import is_people
 from hqm.reports.names import FAMILIES, spelled_out
 from hqm.reports.tables import DASH, Table, Text, cell, find, interval, number, official, short
 
@@ -135,7 +137,7 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
     rows = [truth]
     rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in in_order(audit)]
     notes = (
-        "A share far above that of the right answers shows acquiescence, the habit of saying yes; a share far below it, the habit of saying no.",
+        "A share above that of the right answers is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
     )
     return Table(
         "Share of yes answers", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(audit)
@@ -203,9 +205,10 @@ def lengths(audit: BenchmarkAudit) -> Table:
     notes = []
     for estimate in audit.estimates:
         if estimate.indicator.endswith(".length_elasticity"):
-            spread = interval(estimate.interval("model_population"))
+            span = estimate.interval("model_population")
             said = number(estimate.value) if estimate.value is not None else f"not measured: {estimate.reason}"
-            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said} {spread}".rstrip() + ".")
+            spread = f" (95% interval {interval(span)} for others like them)" if span is not None else ""
+            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{spread}.")
     return Table(
         "Mean length of an answer in words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
     )
@@ -251,7 +254,10 @@ def forms(audit: BenchmarkAudit) -> Table:
 
 def findings(audit: BenchmarkAudit) -> Table | None:
     """The linter's findings about the data."""
-    rows = [(Text(f["name"]), Text(f["sentence"]), Text("\n".join(f["examples"]))) for f in audit.findings]
+    rows = [
+        (Text(f["name"], small=f"{f['code']}, {f['severity']}"), Text(f["sentence"], small=str(f.get("remedy") or "")), Text("\n".join(f["examples"])))
+        for f in audit.findings
+    ]  # fmt: skip
     return Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
 
 
@@ -278,9 +284,18 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         shares = [Text(number(row.judged.get(c))) for c in cells]
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
         table.append((Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more))
-    columns = ("Respondent", metric, *(f"share faithful, {cell(c)}" for c in cells), *(titles.get(k, k) for k in extra))
+    judges = [Cell.parse(c).judge for c in cells]
+    who = ["people" if is_people(judge) else f"the benchmark's {judge} (a rule, no people)" for judge in judges]
+    columns = (
+        "Respondent",
+        metric,
+        *(f"share faithful, by {judge}" for judge in who),
+        *(titles.get(k, k) for k in extra),
+    )
     return Table(
-        "The same answers, scored and labelled",
+        "The same answers, scored and labelled"
+        if any(map(is_people, judges))
+        else "The same answers, read a second time",
         columns,
         tuple(table),
         tuple(range(1, len(columns))),
@@ -311,12 +326,16 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
     lines = []
     for (note, name), raised in sorted(grouped.items(), key=lambda pair: pair[0][0]):
-        said = "\n".join(f"{_about(flag)}: {spelled_out(str(flag['sentence']))}." for flag in raised)
+        said = "\n".join(_raised(flag) for flag in raised)
         lines.append((Text(name, small="note" if note else "warning"), Text(said), Text(str(raised[0]["what_to_do"]))))
     note_below = "A warning may change what the scores are used for; a note only says how a number was made."
     return Table("Warnings and notes", ("Flag", "What raised it", "What to do"), tuple(lines), (), (note_below,)) if lines else None  # fmt: skip
 
 
-def _about(flag: Mapping[str, Any]) -> str:
+def _raised(flag: Mapping[str, Any]) -> str:
+    """What raised a flag: metric, comparison and the numbers."""
+    sentence = re.sub(r"(?<![\w-])-(?=[\d.])", "−", spelled_out(str(flag["sentence"])))
     family = str(flag.get("about") or "")
-    return ", ".join(filter(None, (str(flag["metric"]), FAMILIES.get(family, family)))) or "the benchmark"
+    title = FAMILIES.get(family, family)
+    about = [str(flag["metric"]), "" if sentence.startswith(title) else title]
+    return f"{', '.join(filter(None, about)) or 'the benchmark'}: {sentence}."

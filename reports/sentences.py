@@ -6,12 +6,14 @@ many. What was not measured is said with its reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hqm.reports.advice import to_fix
 from hqm.reports.details import (
     by_people,
     families_source,
+    is_people,
     labelled_by_people,
     rows,
     type_rows,
@@ -30,9 +32,9 @@ from hqm.reports.tables import (
     percent,
 )
 
-from hqm import BenchmarkAudit, Cell, Estimate
+from hqm import BenchmarkAudit, Cell, Estimate, Policy
 
-ORACLE = "the benchmark's oracle, a rule that knows the right answers,"
+ORACLE = "the benchmark's oracle (a rule that knows the right answers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +45,17 @@ class Point:
     sentences: tuple[Sentence, ...]
 
 
-def in_short(audit: BenchmarkAudit) -> list[Point]:
-    """What a reader wants to know first."""
+def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]:
+    """What a reader wants to know first; goals are those of the policy, of the default one unless given."""
     return [
         Point("What was audited?", audited(audit)),
-        Point("Do the scores repeat?", repeatable(audit)),
+        Point("Do the scores repeat?", repeatable(audit, policy)),
         Point("Does the wording change them?", wording(audit)),
         Point("Do they agree with people?", criterion(audit)),
         Point("Which types are covered?", types(audit)),
         Point("Which respondents did it separate?", separates(audit)),
         Point("Are items faulty?", faults(audit)),
-        Point("What to fix first", to_fix(audit)),
+        Point("What to fix first", to_fix(audit, policy)),
     ]
 
 
@@ -90,13 +92,9 @@ def _respondents(audit: BenchmarkAudit) -> str:
 
 def _labels(audit: BenchmarkAudit) -> str:
     judges = [Cell.parse(name).judge for name in (audit.respondents[0].judged if audit.respondents else ())]
-    oracle = any(judge != "human" for judge in judges)
+    oracle = not all(map(is_people, judges))
     if labelled_by_people(audit):
-        return (
-            " People labelled answers too."
-            if not oracle
-            else f" People labelled answers too, and so did {ORACLE[:-1]}."
-        )
+        return " People labelled answers too." if not oracle else f" People labelled answers too, and so did {ORACLE}."
     return f" No people labelled answers; {ORACLE} read them." if oracle else " No people labelled answers."
 
 
@@ -123,10 +121,10 @@ def criterion(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 def _second_reading(audit: BenchmarkAudit, oracle: Estimate) -> Sentence:
     """What an oracle's reading of the same answers shows, and what it does not."""
-    limit = "This checks how answers are read; it is not agreement with people."
+    limit = "that checks how answers are read, and is no agreement with people."
     if (oracle.value or 0) > 1 - 1e-9:
-        return say(f"Scores from a second reading by {ORACLE} put the respondents on the same line (r {{r}}; {{used}}). {limit}", r=oracle, used=used(audit, oracle))  # fmt: skip
-    return say(f"Scores from a second reading of the same answers by {ORACLE} correlate {{r}} with the benchmark's{{of}}. {limit}", r=oracle, of=backed(audit, oracle))  # fmt: skip
+        return say(f"Scores from a second reading by {ORACLE} lie on one line with the benchmark's (r {{r}}; {{used}}); {limit}", r=oracle, used=used(audit, oracle))  # fmt: skip
+    return say(f"Scores from a second reading by {ORACLE} correlate {{r}} with the benchmark's{{of}}; {limit}", r=oracle, of=backed(audit, oracle))  # fmt: skip
 
 
 def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
@@ -147,21 +145,21 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         fit = [row.name for row in measured if row.measurable]
         count = replace(estimate_text(index), text=str(len(fit)))
         names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
-        answered = any(row.error is not None for row in measured)
-        where = "in this audit" if answered else "by their number of items"
-        limit = "the standard error of a respondent's score on the type is at most .03"
-        sentences.append(say("{count} of them {are} measurable {where} ({limit}){names}.", count=count, are="is" if len(fit) == 1 else "are", where=where, limit=limit, names=names))  # fmt: skip
+        where = "in this audit" if any(row.error is not None for row in measured) else "by their number of items"
+        said = "{count} of them {are} measurable {where}, with a standard error of at most .03 for a respondent's score on the type{names}"
         errors = [row.error for row in measured if row.error is not None and not row.measurable]
-        if errors:
-            # four decimals, so that what lies just above the limit is not shown as the limit
-            low, high = number(min(errors), 4), number(max(errors), 4)
-            spread = low if low == high else f"between {low} and {high}"
-            others = counted(len(errors), "other type")
-            sentences.append(say("For the {others}, it is {spread}.", others=others, spread=spread))
+        more = f"; for the {counted(len(errors), 'other')} it is {_between(errors)}" if errors else ""
+        sentences.append(say(said + more + ".", count=count, are="is" if len(fit) == 1 else "are", where=where, names=names))  # fmt: skip
     sentences += _added(audit)
     if absent:
         sentences.append(say("Not covered: {names}" + (" (claimed without items: {claimed})." if claimed else "."), names=listed(absent), claimed=listed(claimed)))  # fmt: skip
     return tuple(sentences)
+
+
+def _between(errors: Sequence[float]) -> str:
+    """The smallest and the largest error, with four decimals, so that what lies just above .03 is not shown as .03."""
+    low, high = number(min(errors), 4), number(max(errors), 4)
+    return low if low == high else f"{low} to {high}"
 
 
 def _added(audit: BenchmarkAudit) -> list[Sentence]:
@@ -174,6 +172,6 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
     shown = [str(row.get("type")) for row in tested if row.get("adds") and row.get("certain")]
     count = replace(estimate_text(estimate), text=str(better))
     return [
-        say("That a type's own score says more about the type than the total does (Haberman) is shown for {shown} of {all} types (95% interval over respondents); {count} of the estimates favour{s} it.",
-            shown=f"{len(shown)} ({listed(shown)})" if shown else "none", all=len(tested), count=count, s="s" * (better == 1))
+        say("That a type's own score says more about it than the total does (Haberman) is shown for {shown} of {all} types (95% interval over respondents); the estimates favour it for {count}.",
+            shown=f"{len(shown)} ({listed(shown)})" if shown else "none", all=len(tested), count=count)
     ]  # fmt: skip

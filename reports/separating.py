@@ -13,6 +13,7 @@ from hqm.reports.details import (
 from hqm.reports.phrases import Sentence, counted, listed, say, used
 from hqm.reports.score_tables import in_order, tied_sets
 from hqm.reports.tables import (
+    Text,
     estimate_percent,
     estimate_text,
     find,
@@ -38,8 +39,8 @@ def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     of = f"of the {pairs:,.0f} pairs" if apart is not None and pairs else "of the pairs"
     verb = "differs" if apart == 1 else "differ"
     sentences = [
-        say("{many} {of} of these respondents {verb} in {metric} by more than the choice of items explains (paired tests, 5% after Holm; {used}).",
-            many=many, of=of, verb=verb, metric=metric, used=used(audit, share))
+        say("{many} {of} of these respondents {verb} in {metric} by more than the choice of items explains{tests}.",
+            many=many, of=of, verb=verb, metric=metric, tests=Text(f" (paired tests, 5% after Holm; {used(audit, share)})", muted=True))
     ]  # fmt: skip
     sets = [group for group in tied_sets(audit) if len(group) > 1]
     if sets:
@@ -57,13 +58,13 @@ def _least(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
     if least is None or least.value is None:
         return []
     planned = replace(estimate_text(least), text=small(least.value))
-    said = "Between two respondents of median noise, the smallest difference found with 80% power is {planned} for one planned comparison"  # fmt: skip
+    said = "At the median noise of a pair, a difference of {planned} is found with 80% power by one planned comparison"  # fmt: skip
     holm = find(audit, "discriminability.minimum_difference_holm", metric)
     value = known(least.detail.get("any_pair")) if holm is None else holm.value
     if value is None:
-        return [say(said + "; for a pair among all, tested after Holm, it is larger, and this audit does not state it.", planned=planned)]  # fmt: skip
+        return [say(said + "; among all pairs, after Holm, it has to be larger, which this audit does not state.", planned=planned)]  # fmt: skip
     among = replace(estimate_text(holm or least), text=small(value))
-    return [say(said + " and {among} for any pair among all, tested after Holm.", planned=planned, among=among)]
+    return [say(said + ", and one of {among} among all pairs after Holm.", planned=planned, among=among)]
 
 
 def _not_separated(audit: BenchmarkAudit, metric: str, absent: Estimate | None) -> tuple[Sentence, ...]:
@@ -91,7 +92,9 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     else:
         sentences += _named(audit, named)
     to_read = reading_list(audit, metric)
-    if to_read is not None:
+    if to_read is not None and to_read[0].status == "not_informative":
+        sentences.append(say("A list of items to read says little: {reason}.", reason=to_read[0].reason))
+    elif to_read is not None:
         estimate, items = to_read
         first = [str(row.get("item")) for row in items[:3]]
         expected = [share for row in items[:3] if (share := known(row.get("expected"))) is not None]
@@ -109,7 +112,8 @@ def _named(audit: BenchmarkAudit, named: Estimate) -> Sequence[Sentence]:
     power = expected_power(named)
     if power is None:
         return [first, say("What share of wrong labels it would find was not estimated, so the count does not say how many there are.")]  # fmt: skip
-    share = replace(estimate_text(named), text=percent(power))
+    share = replace(estimate_text(named), text=percent(power.found_share))
+    planted = f"wrong labels planted in {percent(power.planted_share)} of the items" if power.planted_share else "wrong labels"  # fmt: skip
     if named.status == "not_informative":
-        return [first, say("With these respondents it would find only {share} of wrong labels, so the count says nothing about how many there are.", share=share)]  # fmt: skip
-    return [first, say("With these respondents it would find {share} of wrong labels.", share=share)]
+        return [first, say("Of {planted}, these respondents would show only {share}, so the count says nothing about how many there are.", planted=planted, share=share)]  # fmt: skip
+    return [first, say("Of {planted}, these respondents would show {share}.", planted=planted, share=share)]

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hqm.reports.details import by_oracle, used_by
-from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, statistic_name
+from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, meaning_of, statistic_name
 
 from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, withheld
 
 DASH = "–"
-ORACLE_TITLE = "Oracle (a rule, no people)"
+ORACLE_TITLE = "Oracle (no people)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,15 @@ def small(value: float | None) -> str:
     return number(value, min(6, max(3, 1 - math.floor(math.log10(abs(value))))))
 
 
+def threshold(value: float) -> str:
+    """A threshold with all the decimals it was given, and at least two.
+
+    >>> threshold(0.9), threshold(0.995)
+    ('0.90', '0.995')
+    """
+    return number(value, max(2, len(f"{value:g}".partition(".")[2])))
+
+
 def interval(span: Interval | None, digits: int = 3) -> str:
     """An interval in brackets.
 
@@ -137,9 +146,11 @@ def places(estimate: Estimate) -> int:
 
 
 def estimate_text(estimate: Estimate) -> Text:
-    """An estimate's number with its signature on demand, or a dash with the reason where there is no number."""
+    """An estimate's number with the decimals that its intervals call for and its signature on demand, or a dash with the reason."""
     behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
-    shown = f"{number(estimate.value, digits(estimate))}{withheld_note(estimate)}"
+    statistic = estimate.indicator.rpartition(".")[2]
+    value = p_value(estimate.value) if meaning_of(statistic).startswith("P-value") else number(estimate.value, places(estimate))  # fmt: skip
+    shown = f"{value}{withheld_note(estimate)}"
     return Text(shown, behind, estimate.status != "ok", link=anchor(estimate.signature))
 
 
@@ -290,7 +301,7 @@ def indicators(audit: BenchmarkAudit) -> Table:
                     estimate.other,
                 ),
                 estimate_text(estimate),
-                Text(interval(estimate.interval("model_population"), digits(estimate)), _methods(estimate)),
+                Text(interval(estimate.interval("model_population"), places(estimate)), _methods(estimate)),
                 Text(str(estimate.n_respondents)),
                 Text(f"{estimate.n_items:,}", small=lost_note(estimate)),
                 Text(f"{estimate.unscored:,}"),
@@ -320,7 +331,7 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         name = f"{family_title(estimate)}, {statistic_name(statistic)}"
         if family == "generalizability" and estimate.detail.get("varied"):
             name += f", over {estimate.detail['varied']}s"
-        spans = [interval(shown_interval(estimate, kind), digits(estimate)) for kind in ("fixed_models", "model_population")]  # fmt: skip
+        spans = [interval(shown_interval(estimate, kind), places(estimate)) for kind in ("fixed_models", "model_population")]  # fmt: skip
         rows.append((Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans)))
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:

@@ -7,6 +7,7 @@ claim is held against the interval ends by conditions that are written here once
 import ast
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ import pytest
 from hqm.reports import evidence, score_tables, tables, type_tables
 from hqm.reports.advice import to_fix
 from hqm.reports.phrases import in_words
+from hqm.reports.repeating import repeatable
 from hqm.reports.sentences import in_short
 
 import hqm
-from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, RespondentScores
-from tests.conftest import ROOT
+from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
+from tests.conftest import ROOT, Run
 
 Ends = tuple[float, float] | None
 REFERENCE = "form=original|run=0|judge=rule"
@@ -56,7 +58,9 @@ def audit_of(*estimates: Estimate, **fields: Any) -> BenchmarkAudit:
         )
         for k, name in enumerate(names)
     )  # fmt: skip
-    covered = {"ocr": {"items": 1000, "claimed": True, "images": 100, "wordings": 50, "state": "labelled"}}
+    covered = {
+        "ocr": {"type": "ocr", "items": 1000, "claimed": True, "images": 100, "wordings": 50, "state": "labelled"}
+    }
     given: dict[str, Any] = {
         "benchmark": "made", "title": "Made", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict", "summary": "",
         "reference": REFERENCE, "items": 1000, "images": 100, "metrics": {"accuracy": {"about": "", "better": "higher"}}, "forms": {},
@@ -136,7 +140,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "a gain over coin flips describes answers": (
         audit_of(RHO, FLOOR, est("test_retest.gain", 0.25, flags=("NOISE_FLOOR",))), REPEAT,
-        ("coin flips at each respondent's own rate would reach 0.996", "25% of the way", "(2% and 48% at the ends", "describes how far single answers repeat"),
+        ("coin flips at each respondent's own rate would reach 0.996", "25% of the way", "(2% to 48% over its interval for these respondents)", "describes single answers"),
         ("little more than coin flips", "Average"),
     ),
     "below the coin flips": (
@@ -145,8 +149,8 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "each respondent's own error, as a range": (
         audit_of(RHO, SEM, MDC), REPEAT,
-        ("standard error of one respondent's score from one run is between 0.00060 and 0.014, depending on the respondent",
-         "that is between 0.0017 and 0.040, depending on the respondent"),
+        ("a respondent's score varies from run to run by a standard error between 0.00060 and 0.014, depending on the respondent",
+         "(exceeded by chance in 5 of 100 pairs of runs) is between 0.0017 and 0.040"),
         ("0.006[^0]", "0.017[^0-9]", "may differ by chance"),
     ),
     "the ranges that the audit states": (
@@ -155,7 +159,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "a pooled error is nobody's": (
         audit_of(RHO, est("test_retest.sem", 0.006), MDC), REPEAT,
-        ("pooled over respondents, is 0.0060", "single respondents have smaller and larger ones"), ("one respondent", "0.017"),
+        ("pooled over respondents, is 0.0060", "single respondents have smaller and larger ones"), ("a respondent", r"0\.017"),
     ),
     "scores that moved between the runs": (
         audit_of(est("test_retest.rho_g", 0.99, (0.98, 0.995), flags=("DRIFT",)), est("test_retest.drift", 0.003), est("test_retest.icc_a1", 0.9, (0.8, 0.95))),
@@ -196,12 +200,12 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "an oracle in an older audit": (
         audit_of(est("criterion.pearson", 0.98, (0.97, 0.99), (0.9, 0.995), other=ORACLE)), AGREE,
-        ("Not measured: no people labelled answers.", "the benchmark's oracle, a rule that knows the right answers", "it is not agreement with people"),
+        ("Not measured: no people labelled answers.", "the benchmark's oracle (a rule that knows the right answers)", "is no agreement with people"),
         ("people's labels \\(", "agree with the scores"),
     ),
     "an oracle by its own name": (
         audit_of(est("oracle.pearson", 0.98, (0.97, 0.99), status="not_informative", reason="no people")), AGREE,
-        ("Not measured: no people labelled answers.", "it is not agreement with people"), ("people's labels \\(",),
+        ("Not measured: no people labelled answers.", "is no agreement with people"), ("people's labels \\(",),
     ),
     "a correlation that was cut": (
         audit_of(est("criterion.pearson", 0.9, None, (0.6, 0.98)), est("criterion.disattenuated", 1.0, flags=("CAPPED",))), AGREE,
@@ -210,15 +214,21 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     # --- types ---
     "types by their error in this audit": (
         audit_of(typed(0.018, 0.0302, 0.045, 0.023)), TYPES,
-        ("2 of them are measurable in this audit", "at most .03): type0 and type3.", "For the 2 other types, it is between 0.0302 and 0.0450."),
+        ("2 of them are measurable in this audit", "at most .03 for a respondent's score on the type: type0 and type3; for the 2 others it is 0.0302 to 0.0450."),
         ("0 of them", "enough items"),
+    ),
+    "types that the audit itself judged": (
+        audit_of(typed(0.02, 0.02, state="measurable", measured=True)), TYPES, ("2 of them are measurable in this audit",), (),
+    ),
+    "types that the audit itself did not measure": (
+        audit_of(typed(0.02, state="labelled, not measurable", measured=False)), TYPES, ("0 of them are measurable by their number of items",), ("in this audit",),
     ),
     "types without answers: by their items": (
         audit_of(typed(None, None, missing_items=0)), TYPES, ("2 of them are measurable by their number of items",), ("in this audit",),
     ),
     "a type's own score, shown for one": (
         audit_of(typed(0.02, 0.02), worth((True, True), (True, False), (False, False))), TYPES,
-        ("is shown for 1 (type0) of 3 types (95% interval over respondents); 2 of the estimates favour it.",), (),
+        ("is shown for 1 (type0) of 3 types (95% interval over respondents); the estimates favour it for 2.",), (),
     ),
     "a type's own score, shown for none": (
         audit_of(typed(0.02), worth((True, False), (True, False))), TYPES, ("is shown for none of 2 types",), ("shown for 2",),
@@ -232,13 +242,13 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "the smallest difference, both ways": (
         audit_of(PAIRS, est("discriminability.minimum_difference", 0.041), est("discriminability.minimum_difference_holm", 0.057)), APART,
-        ("with 80% power is 0.041 for one planned comparison and 0.057 for any pair among all, tested after Holm.",), ("does not state",),
+        ("a difference of 0.041 is found with 80% power by one planned comparison, and one of 0.057 among all pairs after Holm.",), ("does not state",),
     ),
     "the smallest difference of any pair in a detail": (
-        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041, detail={"any_pair": 0.057})), APART, ("0.057 for any pair",), (),
+        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041, detail={"any_pair": 0.057})), APART, ("0.057 among all pairs",), (),
     ),
     "the smallest difference without the other": (
-        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041)), APART, ("for one planned comparison; for a pair among all", "is larger"), ("that it detects",),
+        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041)), APART, ("by one planned comparison; among all pairs, after Holm, it has to be larger",), ("that it detects",),
     ),
     "pairs that were not tested": (
         audit_of(est("discriminability.separable_pairs", None, status="insufficient", reason="one respondent has no pairs"), est("test_retest.pair_flip", 0.08)),
@@ -250,11 +260,19 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "no fault named, and hardly any power": (
         audit_of(est("items.label_errors", 0.0, status="not_informative", reason="few respondents", detail={"power": 0.02})), FAULTY,
-        ("names no items", "it would find only 2% of wrong labels, so the count says nothing"), ("There are no",),
+        ("names no items", "Of wrong labels, these respondents would show only 2%, so the count says nothing"), ("There are no",),
     ),
     "faults named, with power": (
         audit_of(est("items.label_errors", 3.0, detail={"power": 0.61, "candidates": [{"item": "q1"}]})), FAULTY,
-        ("names 3 items as mislabelled", "it would find 61% of wrong labels."), ("only", "says nothing"),
+        ("names 3 items as mislabelled", "Of wrong labels, these respondents would show 61%."), ("only", "says nothing"),
+    ),
+    "what was planted, where the audit says it": (
+        audit_of(est("items.label_errors", 0.0, detail={"power": {"found": 0.4, "error": 0.03, "share_planted": 0.02}})), FAULTY,
+        ("Of wrong labels planted in 2% of the items, these respondents would show 40%.",), ("nothing",),
+    ),
+    "a list that says little": (
+        audit_of(TESTED, est("items.reading_list", 2.0, status="not_informative", reason="few respondents", detail={"reading_list": RANKED})), FAULTY,
+        ("A list of items to read says little: few respondents.",), ("Read these items first",),
     ),
     "items to read, in their order": (
         audit_of(TESTED, est("items.reading_list", 2.0, detail={"reading_list": RANKED})), FAULTY,
@@ -292,7 +310,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "a wording that changes the scores": (
         audit_of(est("parallel_forms.icc_a1", 0.511, (0.448, 0.566), (-0.056, 0.845), detail={"shift": -0.093})), FIX,
-        ("gives these respondents other scores", "0.511", "the default policy asks for 0.75; the mean differs by −0.093"), (),
+        ("gives these respondents other scores", "0.511", "the policy “default” asks for 0.75; the mean differs by −0.093"), (),
     ),
     "a wording whose effect is open": (
         audit_of(est("parallel_forms.icc_a1", 0.6, (0.3, 0.8), (-0.056, 0.845))), FIX, (), ("gives these respondents other scores",),
@@ -301,6 +319,15 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
         audit_of(est("solvability.blind_accuracy", 0.5, detail={"gain": 0.0, "p": 0.6, "baseline": 0.5, "by_type": [
             {"type": "action", "items": 100, "accuracy": 1.0, "baseline": 0.5, "q": 0.001}, {"type": "ocr", "items": 100, "accuracy": 0.6, "baseline": 0.5, "q": 0.3},
         ]})), FIX, ("of some types: action (100%, 50% by its most frequent answer)",), ("ocr",),
+    ),
+    "words that give answers away, by type and part together": (
+        audit_of(est("solvability.blind_accuracy", 0.6, detail={"gain": 0.1, "p": 0.001, "baseline": 0.5, "strata": [
+            {"name": "action", "accuracy": 1.0, "baseline": 0.5, "low": 0.31, "leak": True}, {"name": "ocr", "accuracy": 0.9, "baseline": 0.5, "low": -0.1, "leak": False},
+        ]})), FIX, ("in action (100%, 50% by its most frequent answer; at least 31% more)",), ("ocr", "classifier"),
+    ),
+    "words that give nothing away, by type and part together": (
+        audit_of(est("solvability.blind_accuracy", 0.6, detail={"gain": 0.1, "p": 0.001, "baseline": 0.5, "strata": [{"name": "ocr", "leak": False}]})),
+        FIX, (), ("words",),
     ),
     "types with too large an error": (
         audit_of(typed(0.06, 0.02)), FIX, ("1 type has a standard error above .03, most of all type0 (about 300 more items needed)",), ("type1",),
@@ -333,6 +360,24 @@ def test_no_sentence_says_more_than_numbers_do(case: str) -> None:
     assert "{" not in said, "every name in braces was filled"
     assert "  " not in said
     assert "None" not in said
+
+
+def test_a_policy_sets_the_goals() -> None:
+    strict = Policy.model_validate(
+        {"name": "strict", "require": [
+            {"indicator": "test_retest.rho_g", "interval": "model_population", "at_least": 0.95},
+            {"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.9},
+        ]}
+    )  # fmt: skip
+    audit = audit_of(
+        est("test_retest.rho_g", 0.93, (0.92, 0.94), (0.91, 0.945)), est("parallel_forms.icc_a1", 0.8, (0.78, 0.85), (0.6, 0.9))
+    )  # fmt: skip
+    assert "The goal of 0.90 is reached, for these respondents and for others" in in_words(repeatable(audit))
+    assert "The goal of 0.95 is missed." in in_words(repeatable(audit, strict))
+    advised = in_words(to_fix(audit, strict))
+    assert "misses the goal of 0.95" in advised
+    assert "the policy “strict” asks for 0.90" in advised
+    assert "asks for" not in in_words(to_fix(audit))
 
 
 # --- random audits, read by somebody who has the numbers alone ---
@@ -518,7 +563,10 @@ def test_reports_use_no_word_that_says_more_than_numbers_do(path: str) -> None:
     assert [text for text in texts_in(path) if FORBIDDEN.search(text)] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial_report.md", "docs/tutorial_release.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/index.md", "docs/tutorial_report.md", "docs/tutorial_release.md", "docs/tutorial_compare.md"],
+)
 def test_pages_use_no_word_that_says_more_than_numbers_do(page: str) -> None:
     """Prose may quote a verdict to refute it, so the page is held to the words that a report must not use of data."""
     words = re.compile(r"cannot tell|tells? [^.\n]{0,40}apart|significan|\bproves?\b|\breliable\b", re.IGNORECASE)
@@ -537,3 +585,16 @@ def test_the_forbidden_words_are_seen() -> None:
         assert FORBIDDEN.search(words), words
     for words in ("did not separate", "the reliability of one run is 0.95", "unreliability"):
         assert not FORBIDDEN.search(words), words
+
+
+def test_a_report_speaks_of_the_goals_of_a_policy(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(
+        'name = "own"\n[[require]]\nindicator = "test_retest.rho_g"\ninterval = "fixed_models"\nat_least = 0.995\n'
+    )
+    (tmp_path / "audit.json").write_text(hqm.Audit((audit_of(RHO),)).to_json())
+    report = ["report", str(tmp_path / "audit.json"), "--to", str(tmp_path / "report.html")]
+    status, _, error = run(*report)
+    assert status == 0, error
+    assert "The goal of 0.90 is reached" in (tmp_path / "report.html").read_text()
+    assert run(*report, "--policy", str(tmp_path / "policy.toml"))[0] == 0
+    assert "The goal of 0.995 is reached for these respondents; for others" in (tmp_path / "report.html").read_text()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hqm.benchmark.registry import names
 from hqm.indicators import statistics
-from hqm.indicators.flags import FLAGS
+from hqm.indicators.flags import FLAGS, NOTES
 from make import benchmarks, indicators
 
 
@@ -22,8 +22,13 @@ def flags() -> str:
     lines = [
         "# Flags\n",
         "An audit raises a flag where a number would be read wrongly without a warning. Flags stand in the report, beside",
-        "each estimate in `audit.json`, and with a sentence of numbers under `flags` of each audit.\n",
-        "| flag | what it means, and what to do |\n|---|---|",
-        *(f"| `{flag}` | {about[0].upper()}{about[1:]}. |" for flag, about in sorted(FLAGS.items())),
+        "each estimate in `audit.json`, and with a sentence of numbers under `flags` of each audit. A warning may change what the",
+        "scores are used for; a note (`note` under `flags`) only describes a number. `NOISE_FLOOR` is a note where the reliability",
+        "reaches its goal, `MEAN_SHIFT` where the scores of these respondents agree all the same (ICC(A,1) of .75 or more).\n",
+        "| flag | what it means, and what to do | |\n|---|---|---|",
+        *(
+            f"| `{flag}` | {about[0].upper()}{about[1:]}. | {'note' if flag in NOTES else 'warning'} |"
+            for flag, about in sorted(FLAGS.items())
+        ),
     ]
     return "\n".join(lines) + "\n"

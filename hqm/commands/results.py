@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import JUDGES, OUTPUT, WHAT, RunOptions, To
+from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions, To
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, write_bytes, write_report, write_text
 
@@ -97,9 +97,18 @@ def report(
             "criterion_scatter, leaderboard.",
         ),
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="FILE",
+            help="The policy whose goals the report's first screen speaks of; the one that HQM comes with unless given.",
+        ),
+    ] = None,
     options: RunOptions,
 ) -> None:
     """Write the report of audits as HTML, the tables of a paper, or one figure."""
+    from hqm.auditing.gate import Policy
     from hqm.auditing.value import Audit
 
     audits = [Audit.load(path) for path in audit_files]
@@ -108,7 +117,7 @@ def report(
         write_bytes(to, importlib.import_module("hqm.reports.plots").draw(audits, figure, suffix.removeprefix(".")))
         print(f"{figure}: {to}")
     elif suffix in (".html", ".htm"):
-        write_report(_joined(audits), to)
+        write_report(_joined(audits), to, Policy.load(policy))
         print(f"report: {to}")
     else:
         paper = importlib.import_module("hqm.reports.paper")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hqm.errors import DataError
 
 if TYPE_CHECKING:
+    from hqm.auditing.gate import Policy
     from hqm.auditing.value import Audit
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
@@ -75,14 +76,14 @@ def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Sessi
     return Session(names, store, options)
 
 
-def render(audit: Audit) -> str:
+def render(audit: Audit, policy: Policy | None = None) -> str:
     """The report is made by the package `hqm.reports`, which the rest does not depend on."""
-    return str(importlib.import_module("hqm.reports.html").render(audit))
+    return str(importlib.import_module("hqm.reports.html").render(audit, policy))
 
 
-def write_report(audit: Audit, page: Path) -> None:
+def write_report(audit: Audit, page: Path, policy: Policy | None = None) -> None:
     """Write the report of an audit."""
-    write_text(page, render(audit))
+    write_text(page, render(audit, policy))
 
 
 def write_text(path: Path, text: str) -> None:
