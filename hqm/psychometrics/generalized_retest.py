@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, normal_quantile, shaped
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.length import spearman_brown
+from hqm.psychometrics.respondent_spread import FEW_PLACES, PLACES, Spread, spread_of_others, spread_of_these
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.significance import SignificanceTest
@@ -27,7 +28,7 @@ class GeneralizedRetest:
     - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for
       these respondents; its `status` speaks for the whole.
     - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
-    - `scores`: (runs, respondents) the scores compared, on the items answered in every run.
+    - `scores`: (runs, respondents) the scores, each on the items that its own run scored.
     - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is left of it without
       the noise (may be negative).
     - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
@@ -146,18 +147,23 @@ def rho_g(
         reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
         return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
-    scores = totals.sum(axis=2) / n_kept
+    # a score is the mean of what its own run scored; the noise of an item shows where every run scored it
+    own = [cluster_sums(np.where(known, run, 0.0), known, labels) for run, known in zip(x, np.isfinite(x), strict=True)]
+    every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
+    of_run = each.sum(axis=2)
+    scores = every.sum(axis=2) / of_run
     changes = totals.var(axis=0, ddof=1)
-    noise = changes.sum(axis=1) / n_kept**2
-    left = n_kept[:, None] - sizes
-    without = (totals.sum(axis=2)[:, :, None] - totals) / left
-    noise_without = (changes.sum(axis=1)[:, None] - changes) / left**2
-    contributions = (totals - scores[:, :, None] * sizes) / n_kept[:, None]
+    noise = changes.sum(axis=1) / n_kept * (1 / of_run).mean(axis=0)
+    left, run_left = n_kept[:, None] - sizes, of_run[:, :, None] - each
+    without = (every.sum(axis=2)[:, :, None] - every) / run_left
+    noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
+    alike = totals.sum(axis=2) / n_kept
+    contributions = (totals - alike[:, :, None] * sizes) / n_kept[:, None]
     binary = bool(np.isin(x[:, scored], (0.0, 1.0)).all())
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
     return _assemble(
         scores, noise, without, noise_without, contributions, kept, respondents, n,
-        n_kept if binary else None, n_effective, level, flags,
+        n_kept if binary else None, n_effective, level, flags, compared=alike,
     )  # fmt: skip
 
 
@@ -260,12 +266,13 @@ def _assemble(
     n_effective: float | None,
     level: float,
     flags: tuple[str, ...],
+    compared: Array | None = None,
 ) -> GeneralizedRetest:
     """The reliability from scores and noise, with and without each cluster, of the respondents `kept`."""
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
     true = spread - vbar
-    drift = drift_test(scores, contributions)
+    drift = drift_test(scores if compared is None else compared, contributions)
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):
@@ -274,7 +281,7 @@ def _assemble(
         reason = "every run gave the same item scores: the reliability is 1 by construction"
         rho = Coefficient(1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags)
     else:
-        rho = _with_intervals(vbar / spread, count, without, noise_without, n_effective, level, flags)
+        rho = _with_intervals(vbar / spread, scores, noise, without, noise_without, n_effective, level, flags)
     clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
@@ -296,32 +303,104 @@ def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
 
 def _with_intervals(
     ratio: float,
-    count: int,
+    scores: Array,
+    noises: Array,
     without: Array | None,
     noise_without: Array | None,
     n_effective: float | None,
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    from scipy.stats import chi2
-
-    raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
-    size = size_of(count, n_effective)
+    """1 - ratio with the interval for these respondents and for others, from the spread of the mean of all runs."""
+    runs, count = scores.shape
+    value, size = max(0.0, 1 - ratio), size_of(count, n_effective)
+    average = scores.mean(axis=0)
+    between, fixed, items = float(average.var(ddof=1)), None, 0.0
+    clusters = 0 if without is None else without.shape[2]
+    noise = float(noises.mean())
+    if without is not None and noise_without is not None and clusters > 2:
+        apart = without.mean(axis=0)
+        error, along = errors_of_items(average, apart)
+        items, together = _error_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
+        these = spread_of_these(between, error, count, along=along)
+        drawn = _noise_of_these(noise, items, together, clusters)
+        fixed = _bounds(value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife")
+    low = high = math.nan
+    method = ""
     if count > 3 and size > 1:
-        upper, lower = (float(q) / (size - 1) for q in np.ravel(chi2.ppf([0.5 + level / 2, 0.5 - level / 2], size - 1)))
-        low, high = max(0.0, 1 - ratio * upper), max(0.0, 1 - ratio * lower)
+        others = spread_of_others(between, average, size)
+        error = max(items, _unequal(noises, average) / math.sqrt(size))
+        drawn = noise * np.exp(np.minimum(error * normal_places(FEW_PLACES), 50.0))
+        bounds = _bounds(value, others, drawn, runs, level, "chi-square")
+        low, high = (bounds.low, bounds.high) if fixed is None else hull(bounds, fixed)
         method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
-    if without is not None and noise_without is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.log(noise_without.mean(axis=0) / without.var(axis=1, ddof=1).mean(axis=0))
-        clusters = len(left)
-        if np.isfinite(left).all() and clusters > 2:
-            error = math.sqrt((clusters - 1) / clusters * float(((left - left.mean()) ** 2).sum()))
-            half = normal_quantile(level) * error
-            ends = (max(0.0, 1 - ratio * math.exp(half)), max(0.0, 1 - ratio * math.exp(-half)))
-            fixed = Bounds(*ends, "cluster jackknife on log(1 - rho)", level)
-    if raw < 0:
-        return Coefficient(
-            0.0, low, high, count, level, method, fixed=fixed, raw=raw, flags=(*flags, "NEGATIVE_COMPONENT")
-        )
-    return Coefficient(raw, low, high, count, level, method, fixed=fixed, flags=flags)
+    if ratio > 1:
+        flags = (*flags, "NEGATIVE_COMPONENT")
+    raw = 1 - ratio if ratio > 1 else math.nan
+    return Coefficient(value, low, high, count, level, method, fixed=fixed, raw=raw, flags=flags)
+
+
+def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
+    """The standard error of the logarithm of the noise over items, and its correlation with the variance of the scores.
+
+    - `noise, between`: (clusters,): both without each cluster.
+    """
+    if not ((noise > 0).all() and (between > 0).all()):
+        return 0.0, 0.0
+    left, spread = np.log(noise), np.log(between)
+    left, spread = left - left.mean(), spread - spread.mean()
+    size = math.sqrt(float((left**2).sum()) * float((spread**2).sum()))
+    error = math.sqrt((len(left) - 1) / len(left) * float((left**2).sum()))
+    return error, float(left @ spread) / size if size > 0 else 0.0
+
+
+def _noise_of_these(noise: float, error: float, together: float, clusters: int) -> Array:
+    """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same place."""
+    from scipy.special import stdtrit
+
+    along = together * normal_places(PLACES)[:, None, None]
+    across = math.sqrt(max(0.0, 1 - together**2)) * stdtrit(clusters - 1, FEW_PLACES)
+    return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
+
+
+def _unequal(noises: Array, scores: Array) -> float:
+    """How unequal the respondents' noise is, as a share of it; for shares, beyond what their binomial variances explain."""
+    binomial = scores * (1 - scores)
+    relative = noises / binomial if (binomial > 0).all() else noises
+    return float(relative.std(ddof=1) / relative.mean())
+
+
+def normal_places(places: Array) -> Array:
+    """The normal quantiles of these places."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(places))
+
+
+def errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
+    """The error variance that items and seeds give to differences between respondents: its mean, and along the scores.
+
+    - `without`: (respondents, clusters): the scores with each cluster left out.
+    """
+    apart = without - without.mean(axis=0)
+    apart = apart - apart.mean(axis=1, keepdims=True)
+    respondents, clusters = without.shape
+    share = (clusters - 1) / clusters
+    mean = float((apart**2).sum()) * share / (respondents - 1)
+    away = scores - scores.mean()
+    length = float((away**2).sum())
+    along = float(((away @ apart) ** 2).sum()) * share / length if length > 0 else mean
+    return mean, along
+
+
+def _bounds(value: float, spread: Spread, noises: Array, runs: int, level: float, method: str) -> Bounds:
+    """Of one run's reliability: its spread is that of the mean of the runs and the noise that averaging removed."""
+    noise = noises * spread.errors[..., None]  # (draws, ways, ways of the noise)
+    rho = 1 - noise / (spread.values[..., None] + noise * (1 - 1 / runs))
+    low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])
+    return Bounds(min(float(low), value), max(float(high), value), method, level)
+
+
+def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
+    """The interval that holds both: other respondents come with other items, so theirs is never the narrower one."""
+    return min(bounds.low, other.low), max(bounds.high, other.high)
