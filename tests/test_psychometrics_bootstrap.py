@@ -233,17 +233,6 @@ def pearson_of_sums(sums: np.ndarray) -> np.ndarray:
     return np.asarray((n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y)))
 
 
-def pair_tallies(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Tallies of respondents whose sums give a correlation."""
-    a, b = x - x.mean(), y - y.mean()
-    return np.stack([np.ones(len(a)), a, b, a * a, b * b, a * b], axis=1)
-
-
-def pearson_of_sums(sums: np.ndarray) -> np.ndarray:
-    n, x, y, xx, yy, xy = sums.T
-    return np.asarray((n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y)))
-
-
 def test_respondents_and_families_give_the_population_interval() -> None:
     rng = np.random.default_rng(12)
     ability = rng.normal(size=40)

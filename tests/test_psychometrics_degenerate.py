@@ -67,12 +67,18 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "bias_test": lambda x: psy.bias_test(means(x).T),
     "bland_altman": lambda x: psy.bland_altman(*pair(x)),
     "concordance": lambda x: psy.concordance(*pair(x)),
+    "crossed_components": lambda x: psy.crossed_components(x, ["run", "respondent", "item"]),
     "drift_test": lambda x: psy.drift_test(np.nan_to_num(means(x)), np.nan_to_num(x) / 12),
     "equivalence": lambda x: psy.equivalence(*pair(x), 0.1),
     "equivalence_margin": lambda x: psy.equivalence_margin(means(x)[0]),
     "expected_retest": lambda x: psy.expected_retest(x.mean(axis=0)),
     "flip_rate": lambda x: psy.flip_rate(x.reshape(len(x), -1)),
     "form_reliability": lambda x: psy.form_reliability(*pair(x), *np.full((2, x.shape[1]), 1e-3), gen()),
+    "g_and_phi": lambda x: [
+        psy.g_and_phi(np.moveaxis(x, 0, 2), "run", labels, replicated=replicated)
+        for labels in (None, np.arange(x.shape[2]) // 3)
+        for replicated in (True, False)
+    ],
     "gwet_ac1": lambda x: psy.gwet_ac1(x.reshape(len(x), -1)),
     "icc": lambda x: psy.icc(means(x).T),
     "item_agreement": lambda x: psy.item_agreement(x[0], x[-1]),

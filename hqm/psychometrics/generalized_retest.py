@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
-from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.length import spearman_brown
-from hqm.psychometrics.respondent_spread import FEW_PLACES, PLACES, Spread, spread_of_others, spread_of_these
-from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.retest_bounds import with_bounds
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.significance import SignificanceTest
 
@@ -59,14 +59,20 @@ class GeneralizedRetest:
         return np.asarray(np.sqrt(self.noise))
 
     @property
-    def sem_run(self) -> float:
-        """Standard error of measurement of one run, in score units."""
+    def mdc95(self) -> Array:
+        """(respondents,): each respondent's own repeatability coefficient (Bland and Altman 1999): 95 % of the differences
+        between two of its runs are smaller."""
+        return MDC_FACTOR * self.sem
+
+    @property
+    def sem_pooled(self) -> float:
+        """The root of the mean noise variance, in score units: of no respondent in particular."""
         return math.sqrt(self.noise_mean)
 
     @property
-    def mdc95(self) -> float:
-        """The smallest difference between two runs of one respondent that is not noise."""
-        return MDC_FACTOR * self.sem_run
+    def mdc95_pooled(self) -> float:
+        """The repeatability coefficient of Bland and Altman over all respondents, as if their noise were equal."""
+        return MDC_FACTOR * self.sem_pooled
 
     @property
     def gain(self) -> float:
@@ -281,7 +287,7 @@ def _assemble(
         reason = "every run gave the same item scores: the reliability is 1 by construction"
         rho = Coefficient(1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags)
     else:
-        rho = _with_intervals(vbar / spread, scores, noise, without, noise_without, n_effective, level, flags)
+        rho = with_bounds(vbar / spread, scores, noise, without, noise_without, n_effective, level, flags)
     clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
@@ -299,108 +305,3 @@ def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
         return Coefficient.absent("degenerate", reason, scores.shape[1])
     p = scores.mean(axis=0)
     return Coefficient(true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial")
-
-
-def _with_intervals(
-    ratio: float,
-    scores: Array,
-    noises: Array,
-    without: Array | None,
-    noise_without: Array | None,
-    n_effective: float | None,
-    level: float,
-    flags: tuple[str, ...],
-) -> Coefficient:
-    """1 - ratio with the interval for these respondents and for others, from the spread of the mean of all runs."""
-    runs, count = scores.shape
-    value, size = max(0.0, 1 - ratio), size_of(count, n_effective)
-    average = scores.mean(axis=0)
-    between, fixed, items = float(average.var(ddof=1)), None, 0.0
-    clusters = 0 if without is None else without.shape[2]
-    noise = float(noises.mean())
-    if without is not None and noise_without is not None and clusters > 2:
-        apart = without.mean(axis=0)
-        error, along = errors_of_items(average, apart)
-        items, together = _error_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
-        these = spread_of_these(between, error, count, along=along)
-        drawn = _noise_of_these(noise, items, together, clusters)
-        fixed = _bounds(value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife")
-    low = high = math.nan
-    method = ""
-    if count > 3 and size > 1:
-        others = spread_of_others(between, average, size)
-        error = max(items, _unequal(noises, average) / math.sqrt(size))
-        drawn = noise * np.exp(np.minimum(error * normal_places(FEW_PLACES), 50.0))
-        bounds = _bounds(value, others, drawn, runs, level, "chi-square")
-        low, high = (bounds.low, bounds.high) if fixed is None else hull(bounds, fixed)
-        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
-    if ratio > 1:
-        flags = (*flags, "NEGATIVE_COMPONENT")
-    raw = 1 - ratio if ratio > 1 else math.nan
-    return Coefficient(value, low, high, count, level, method, fixed=fixed, raw=raw, flags=flags)
-
-
-def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
-    """The standard error of the logarithm of the noise over items, and its correlation with the variance of the scores.
-
-    - `noise, between`: (clusters,): both without each cluster.
-    """
-    if not ((noise > 0).all() and (between > 0).all()):
-        return 0.0, 0.0
-    left, spread = np.log(noise), np.log(between)
-    left, spread = left - left.mean(), spread - spread.mean()
-    size = math.sqrt(float((left**2).sum()) * float((spread**2).sum()))
-    error = math.sqrt((len(left) - 1) / len(left) * float((left**2).sum()))
-    return error, float(left @ spread) / size if size > 0 else 0.0
-
-
-def _noise_of_these(noise: float, error: float, together: float, clusters: int) -> Array:
-    """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same place."""
-    from scipy.special import stdtrit
-
-    along = together * normal_places(PLACES)[:, None, None]
-    across = math.sqrt(max(0.0, 1 - together**2)) * stdtrit(clusters - 1, FEW_PLACES)
-    return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
-
-
-def _unequal(noises: Array, scores: Array) -> float:
-    """How unequal the respondents' noise is, as a share of it; for shares, beyond what their binomial variances explain."""
-    binomial = scores * (1 - scores)
-    relative = noises / binomial if (binomial > 0).all() else noises
-    return float(relative.std(ddof=1) / relative.mean())
-
-
-def normal_places(places: Array) -> Array:
-    """The normal quantiles of these places."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(places))
-
-
-def errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
-    """The error variance that items and seeds give to differences between respondents: its mean, and along the scores.
-
-    - `without`: (respondents, clusters): the scores with each cluster left out.
-    """
-    apart = without - without.mean(axis=0)
-    apart = apart - apart.mean(axis=1, keepdims=True)
-    respondents, clusters = without.shape
-    share = (clusters - 1) / clusters
-    mean = float((apart**2).sum()) * share / (respondents - 1)
-    away = scores - scores.mean()
-    length = float((away**2).sum())
-    along = float(((away @ apart) ** 2).sum()) * share / length if length > 0 else mean
-    return mean, along
-
-
-def _bounds(value: float, spread: Spread, noises: Array, runs: int, level: float, method: str) -> Bounds:
-    """Of one run's reliability: its spread is that of the mean of the runs and the noise that averaging removed."""
-    noise = noises * spread.errors[..., None]  # (draws, ways, ways of the noise)
-    rho = 1 - noise / (spread.values[..., None] + noise * (1 - 1 / runs))
-    low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])
-    return Bounds(min(float(low), value), max(float(high), value), method, level)
-
-
-def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
-    """The interval that holds both: other respondents come with other items, so theirs is never the narrower one."""
-    return min(bounds.low, other.low), max(bounds.high, other.high)

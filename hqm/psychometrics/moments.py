@@ -57,26 +57,33 @@ class Axis:
         return (self.group,) if self.group and depth == 1 else (self.name,)
 
 
-def sorted_by_group(
-    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
-) -> tuple[Array, tuple[Axis, ...]]:
-    """The scores with the levels of every group side by side, and their axes; groups of one level each are no groups."""
+def axes_of(
+    shape: Sequence[int], names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> tuple[Axis, ...]:
+    """The axes of scores whose levels stand group by group; groups of one level each are no groups."""
     axes = []
-    for place, name in enumerate(names):
-        size, group, starts = x.shape[place], "", ()
+    for size, name in zip(shape, names, strict=True):
+        axis = Axis(name, size)
         if name in nested:
             group, labels = nested[name][0], np.asarray(nested[name][1])
             if labels.shape != (size,):
                 raise ValueError(f"one label of {group} for each {name} is needed ({size}), got shape {labels.shape}")
-            distinct, member = np.unique(labels, return_inverse=True)
-            if len(distinct) == size:
-                group = ""
-            else:
-                x = np.take(x, np.argsort(member, kind="stable"), axis=place)
-                sizes = np.bincount(member, minlength=len(distinct))
-                starts = tuple(np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist())
-        axes.append(Axis(name, size, group, starts))
-    return x, tuple(axes)
+            counts = np.unique(labels, return_counts=True)[1]
+            if len(counts) < size:
+                axis = Axis(name, size, group, tuple(np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()))
+        axes.append(axis)
+    return tuple(axes)
+
+
+def sorted_by_group(
+    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> tuple[Array, tuple[Axis, ...]]:
+    """The scores with the levels of every group side by side, and their axes."""
+    axes = axes_of(x.shape, names, nested)
+    for place, axis in enumerate(axes):
+        if axis.group:
+            x = np.take(x, np.argsort(np.asarray(nested[axis.name][1]), kind="stable"), axis=place)
+    return x, axes
 
 
 class Margins:
@@ -138,7 +145,7 @@ def crossed_components(
 
     >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
     >>> [round(float(value), 4) for value in result.values]
-    [1.4083, 1.0278, 0.4028]
+    [0.5757, 0.6129, 1.1013]
     """
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != len(facets) or len(set(facets)) != len(facets):
@@ -159,7 +166,9 @@ def crossed_components(
 
 def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = None) -> list[Depth]:
     """The effects as depths, main effects first; the effect of single observations is always the last."""
-    every = sorted(product(*(range(axis.depth + 1) for axis in axes)), key=lambda d: (sum(map(bool, d)), [-v for v in d]))
+    every = sorted(
+        product(*(range(axis.depth + 1) for axis in axes)), key=lambda d: (sum(map(bool, d)), [-v for v in d])
+    )
     finest = tuple(axis.depth for axis in axes)
     inner = [depth for depth in every if any(depth) and depth != finest]
     if effects is not None:
@@ -219,6 +228,7 @@ def without_each(
     facet: str,
     *,
     nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    effects: Sequence[Sequence[str]] | None = None,
 ) -> tuple[Moments, Array]:
     """The components, and (blocks, effects) the same without each level of a facet, or without each group of its levels.
 
@@ -227,9 +237,9 @@ def without_each(
 
     >>> study, left = without_each([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"], "item")
     >>> [round(float(value), 4) for value in left[0]]
-    [1.6667, 1.375, 0.6667]
+    [1.3333, 0.9167, 0.8333]
     """
-    study = crossed_components(scores, facets, nested=nested)
+    study = crossed_components(scores, facets, nested=nested, effects=effects)
     x, axes = sorted_by_group(np.asarray(scores, dtype=np.float64), facets, nested or {})
     place = [axis.name for axis in axes].index(facet)
     filled = np.isfinite(x)
@@ -237,7 +247,7 @@ def without_each(
     sums = Margins(np.where(filled, x - (study.mean if filled.any() else 0.0), 0.0), axes, finest)
     counts = Margins(filled.astype(np.float64), axes, finest)
     blocks = _Blocks(sums, counts, place)
-    depths = depths_of(axes)
+    depths = depths_of(axes, effects)
     grand = tuple(0 for _ in axes)
     rows = np.stack([blocks.row(depth, depths) for depth in (grand, *depths)], axis=1)
     rows = rows[:, 1:] - rows[:, :1]
@@ -267,7 +277,7 @@ class _Blocks:
         """(blocks,): the sum over all else, of an array whose axis has this depth."""
         axis = self.counts.axes[self.place]
         summed = values.sum(axis=tuple(i for i in range(values.ndim) if i != self.place))
-        return np.add.reduceat(summed, axis.starts) if depth == 2 else summed
+        return np.asarray(np.add.reduceat(summed, axis.starts) if depth == 2 else summed)
 
     def row(self, depth: Depth, depths: Sequence[Depth]) -> Array:
         joints = [tuple(map(max, depth, other)) for other in depths]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.result import Bounds
 
 PLACES = (np.arange(1, 200) - 0.5) / 199
 """Where a distribution of the spread is cut into equally likely parts."""
@@ -32,8 +33,8 @@ def spread_of_these(variance: float, error: float, respondents: int, *, along: f
     """The variance that these respondents' scores are expected to have over other items and runs.
 
     Their universe scores are fixed numbers, so that (M - 1) s2 / error is noncentral chi-square; the values are those
-    noncentralities that the observed variance leaves credible. (The distribution is that of Abdel-Aty 1954, Biometrika, 41,
-    538-540. Steiger, J. H. (2004). Beyond the F test. Psychological Methods, 9, 164-182.)
+    noncentralities that the observed variance leaves credible. (Its distribution as in Sankaran 1963, Biometrika, 50, 199-204.
+    Steiger, J. H. (2004). Beyond the F test. Psychological Methods, 9, 164-182.)
 
     - `variance, error`: The observed variance between the scores, and the mean error variance of one of them.
     - `along`: The error variance along the direction in which the scores differ, where errors are unequal or go together: it
@@ -41,7 +42,7 @@ def spread_of_these(variance: float, error: float, respondents: int, *, along: f
 
     >>> spread = spread_of_these(0.02, 0.001, 20)
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
-    [0.0162, 0.0245]
+    [0.0164, 0.0241]
     """
     from scipy.special import ndtri
 
@@ -52,9 +53,12 @@ def spread_of_these(variance: float, error: float, respondents: int, *, along: f
     x, z = df * max(0.0, variance - error + moving) / moving, -ndtri(PLACES)
 
     def place(noncentrality: Array) -> Array:
-        size = df + noncentrality
-        scale = 2 * (df + 2 * noncentrality) / (9 * size * size)
-        return np.asarray((np.cbrt(x / size) - 1 + scale) / np.sqrt(scale))
+        size, double = df + noncentrality, df + 2 * noncentrality
+        h = 1 - 2 * size * (df + 3 * noncentrality) / (3 * double**2)
+        p = double / size**2
+        m = (h - 1) * (1 - 3 * h)
+        middle = 1 + h * p * (h - 1 - (2 - h) * m * p / 2)
+        return np.asarray(((x / size) ** h - middle) / (h * np.sqrt(2 * p) * (1 + m * p / 2)))
 
     low, high = np.zeros(len(z)), np.full(len(z), 2 * x + 50 + 20 * x**0.5)
     for _ in range(60):
@@ -80,23 +84,23 @@ def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float)
 
     >>> spread = spread_of_others(0.02, np.linspace(0.3, 0.75, 20), 20)
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
-    [0.0119, 0.0397]
+    [0.0114, 0.0343]
     """
     from scipy.special import ndtri
     from scipy.stats import chi2
 
     s = np.asarray(scores, dtype=np.float64)
     df = independent - 1
-    kin = (len(s) - 1) / (len(s) - len(s) / independent)
+    inflation = (len(s) - 1) / (len(s) - len(s) / independent)
     ratio = df / chi2.ppf(1 - PLACES, df)[:, None]
     edge = np.concatenate([s, 1 - s])
     if (edge < 0).any() or not (edge > 0).any() or not s.var() > 0:
-        return Spread(kin * variance * ratio, np.ones_like(ratio))
+        return Spread(inflation * variance * ratio, np.ones_like(ratio))
     # a score of 0 or 1 stands half as far from the bound as the nearest other score
     nearest = float(edge[edge > 0].min()) / 2
     s = np.clip(s, nearest, 1 - nearest)
     logit = np.log(s / (1 - s))
-    centre, width = float(logit.mean()), float(logit.std(ddof=1)) * kin**0.5
+    centre, width = float(logit.mean()), float(logit.std(ddof=1)) * inflation**0.5
     spread = width * np.sqrt(ratio)
     around = centre + spread * ndtri(FEW_PLACES) / independent**0.5
     between, within = _of_shares(around, np.broadcast_to(spread, around.shape))
@@ -111,3 +115,15 @@ def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
     weights = weights / weights.sum()
     mean = p @ weights
     return ((p - mean[..., None]) ** 2) @ weights, (p * (1 - p)) @ weights
+
+
+def normal_places(places: Array) -> Array:
+    """The normal quantiles of these places."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(places))
+
+
+def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
+    """The interval that holds both: other respondents come with other items, so theirs is never the narrower one."""
+    return min(bounds.low, other.low), max(bounds.high, other.high)
