@@ -67,6 +67,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "bias_test": lambda x: psy.bias_test(means(x).T),
     "bland_altman": lambda x: psy.bland_altman(*pair(x)),
     "concordance": lambda x: psy.concordance(*pair(x)),
+    "crossed_components": lambda x: psy.crossed_components(x, ["run", "respondent", "item"]),
     "drift_test": lambda x: psy.drift_test(np.nan_to_num(means(x)), np.nan_to_num(x) / 12),
     "equivalence": lambda x: psy.equivalence(*pair(x), 0.1),
     "equivalence_margin": lambda x: psy.equivalence_margin(mdc95=float(np.nansum(x))),
@@ -74,6 +75,11 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "fleiss_kappa": lambda x: psy.fleiss_kappa(x.reshape(len(x), -1)),
     "flip_rate": lambda x: psy.flip_rate(x.reshape(len(x), -1)),
     "form_reliability": lambda x: psy.form_reliability(*pair(x), *np.full((2, x.shape[1]), 1e-3), gen()),
+    "g_and_phi": lambda x: [
+        psy.g_and_phi(np.moveaxis(x, 0, 2), "run", labels, replicated=replicated)
+        for labels in (None, np.arange(x.shape[2]) // 3)
+        for replicated in (True, False)
+    ],
     "gwet_ac1": lambda x: psy.gwet_ac1(x.reshape(len(x), -1)),
     "icc": lambda x: psy.icc(means(x).T),
     "icc of relatives": lambda x: psy.icc(means(x).T, n_effective=2.5),

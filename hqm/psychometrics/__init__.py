@@ -36,6 +36,7 @@ from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, 
 from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
+from hqm.psychometrics.dependability import Dependability, g_and_phi
 from hqm.psychometrics.dependent import ReliabilityDifference, reliability_difference, weighted_reliability
 from hqm.psychometrics.detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.discriminability import (
@@ -84,6 +85,7 @@ from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.left_out_differences import LeftOutScores, difference_over_clusters, shared_variance
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
+from hqm.psychometrics.moments import Moments, crossed_components
 from hqm.psychometrics.multiple import benjamini_hochberg, holm, holm_in_order
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
@@ -138,6 +140,7 @@ __all__ = [
     "CriterionValidity",
     "Cue",
     "DStudy",
+    "Dependability",
     "DependentCorrelations",
     "Duplicates",
     "Equivalence",
@@ -164,6 +167,7 @@ __all__ = [
     "Leakage",
     "LeftOutScores",
     "LengthElasticity",
+    "Moments",
     "Multitrait",
     "PairCoherence",
     "PairOrder",
@@ -213,6 +217,7 @@ __all__ = [
     "contradicted_items",
     "criterion_validity",
     "cronbach_alpha",
+    "crossed_components",
     "d_study",
     "dependability",
     "difference_over_clusters",
@@ -225,6 +230,7 @@ __all__ = [
     "fleiss_kappa",
     "flip_rate",
     "form_reliability",
+    "g_and_phi",
     "g_study",
     "grim",
     "gwet_ac1",
