@@ -182,7 +182,7 @@ def audit_table(
         used = tuple(c for c in table.columns if c != table.overall)
         estimates = tuple(_subscales(make, used, by_respondent, seed))
     flags = [] if len(table.respondents) >= 20 else [_flag("FEW_MODELS", f"{len(table.respondents)} respondents")]
-    dependence = family_dependence(np.nanmean(table.values, axis=1), by_respondent)
+    dependence = family_dependence(np.nanmean(table.values, axis=1), by_respondent, stream(seed, "families"))
     if "FAMILY_DEPENDENCE" in dependence.flags:
         flags.append(
             _flag(

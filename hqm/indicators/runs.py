@@ -129,7 +129,7 @@ def _pair_flip(case: Case) -> Result:
 
 
 def _kendall_w(case: Case) -> Result:
-    study = kendall_w(case.scores.T, stream(case.seed, f"{case.family}.kendall_w"))
+    study = kendall_w(case.scores.T, stream(case.seed, f"{case.family}.kendall_w"), families=case.families or None)
     return result(study.w, mean_spearman=number(study.mean_spearman))
 
 
@@ -147,7 +147,7 @@ _FAMILY = (TEST_RETEST,)
 
 indicators = (
     Indicator(
-        name="rho_g", title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
+        name="rho_g", compares_spread=True, title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
         meaning="Reliability of one run from the items that changed between runs; an interval for these respondents, one for others.",
         headline=_FAMILY, repeats=True,
     ),
@@ -162,7 +162,7 @@ indicators = (
         needs=(RUNS, _SHARE, Need("a noise floor below 1 and a reliability", _no_gain)),
     ),
     Indicator(
-        name="rho_g_1000", title="rho_G at 1,000 items", family=_FAMILY, needs=(RUNS,), compute=_at_common_length,
+        name="rho_g_1000", compares_spread=True, title="rho_G at 1,000 items", family=_FAMILY, needs=(RUNS,), compute=_at_common_length,
         meaning="The same reliability at a common length of 1,000 items, so that benchmarks of different length compare.",
         explains=(standardized_reliability,), headline=_FAMILY, repeats=True,
     ),
@@ -201,6 +201,6 @@ indicators = (
         meaning="Kendall's W: agreement of three or more rankings.",
     ),
     replace(
-        ICC_A1, family=_FAMILY, needs=_THREE, compute=lambda case: result(icc(case.scores.T).a1, runs=len(case.matrices)),
+        ICC_A1, family=_FAMILY, needs=_THREE, compute=lambda case: result(icc(case.scores.T, n_effective=case.n_effective).a1, runs=len(case.matrices)),
     ),
 )  # fmt: skip

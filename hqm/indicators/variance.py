@@ -87,12 +87,12 @@ _NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _g_st
 
 indicators = (
     Indicator(
-        name="g", title="G, relative", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
+        name="g", compares_spread=True, title="G, relative", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
         meaning="Generalizability coefficient of one run: relative error over items, seeds and forms.",
         compute=lambda case: _of_one_run(case, case.once(_d_study).g),
     ),
     Indicator(
-        name="phi", title="Phi, absolute", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
+        name="phi", compares_spread=True, title="Phi, absolute", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
         meaning="Dependability Phi of one run: absolute error over items, seeds and forms.",
         compute=lambda case: _of_one_run(case, case.once(_d_study).phi),
     ),

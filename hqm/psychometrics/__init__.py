@@ -52,6 +52,8 @@ from hqm.psychometrics.families import (
     family_dependence,
     leave_one_out,
     range_restriction,
+    too_few_families,
+    too_near_a_bound,
 )
 from hqm.psychometrics.form_effect import (
     FormReliability,
@@ -82,7 +84,7 @@ from hqm.psychometrics.length import items_needed, spearman_brown, standardized_
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
-from hqm.psychometrics.omega import minres_loadings, omega_t
+from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
 from hqm.psychometrics.position import PositionBias, position_bias
 from hqm.psychometrics.probability import (
     ExpectedRetest,
@@ -111,6 +113,7 @@ from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvabil
 from hqm.psychometrics.splitting import SplitHalf, split_half
 from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
+from hqm.psychometrics.two_way import agreement_bounds, never_narrower
 from hqm.psychometrics.weights import stream
 
 __all__ = [
@@ -186,6 +189,7 @@ __all__ = [
     "Violation",
     "acquiescence",
     "aggregate",
+    "agreement_bounds",
     "agreement_left_out",
     "balanced_score",
     "benchmark_agreement",
@@ -241,7 +245,9 @@ __all__ = [
     "minimum_detectable_difference",
     "minres_loadings",
     "multitrait_multimethod",
+    "never_narrower",
     "noise_floor",
+    "omega_of_types",
     "omega_t",
     "pair_coherence",
     "pair_order",
@@ -278,6 +284,8 @@ __all__ = [
     "subscore_value",
     "table_agreement",
     "temperature_curve",
+    "too_few_families",
+    "too_near_a_bound",
     "top_k_overlap",
     "type_coverage",
     "weighted_reliability",

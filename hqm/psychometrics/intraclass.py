@@ -35,7 +35,7 @@ class ICC:
         return 1.96 * math.sqrt(2) * self.sem_agreement
 
 
-def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
+def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95) -> ICC:
     """Intraclass correlations of single scores, two-way model.
 
     ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean between
@@ -49,6 +49,8 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
     Psychological Methods, 1, 30-46; the interval of ICC(A,1) uses Satterthwaite's degrees of freedom.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
+    - `n_effective`: How many independent respondents there are, where some are relatives; it takes the place of n in
+      the degrees of freedom of every interval, and below 3 there is none.
 
     The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies
     between respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
@@ -78,9 +80,10 @@ def icc(scores: npt.ArrayLike, *, level: float = 0.95) -> ICC:
     msc = 0.0 if msc < 1e-14 * msr else msc
     if msr == 0.0:
         return _absent("degenerate", "the respondents do not differ", n, k)
+    size = float(n) if n_effective is None else min(float(n), n_effective)
     return ICC(
-        _agreement(msr, msc, mse, n, k, level),
-        _consistency(msr, mse, n, k, level),
+        _agreement(msr, msc, mse, n, k, size, level),
+        _consistency(msr, mse, n, k, size, level),
         n,
         k,
         msc,
@@ -95,7 +98,7 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
     return ICC(none, none, n, k)
 
 
-def _agreement(msr: float, msc: float, mse: float, n: int, k: int, level: float) -> Coefficient:
+def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float) -> Coefficient:
     from scipy.stats import f
 
     value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
@@ -103,24 +106,26 @@ def _agreement(msr: float, msc: float, mse: float, n: int, k: int, level: float)
         return Coefficient(1.0, 1.0, 1.0, n, level, "McGraw-Wong")
     a = k * value / (n * (1 - value))
     b = 1 + k * value * (n - 1) / (n * (1 - value))
-    spread = (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((n - 1) * (k - 1))
+    spread = (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1)) if size >= 3 else 0.0
     if spread == 0.0:
         return Coefficient(value, n=n, level=level, method="McGraw-Wong")
     v = (a * msc + b * mse) ** 2 / spread
     tail = 0.5 + level / 2
-    f1, f2 = float(f.ppf(tail, n - 1, v)), float(f.ppf(tail, v, n - 1))
+    f1, f2 = float(f.ppf(tail, size - 1, v)), float(f.ppf(tail, v, size - 1))
     low = n * (msr - f1 * mse) / (f1 * (k * msc + (k * n - k - n) * mse) + n * msr)
     high = n * (f2 * msr - mse) / (k * msc + (k * n - k - n) * mse + n * f2 * msr)
     return Coefficient(value, low, high, n, level, "McGraw-Wong")
 
 
-def _consistency(msr: float, mse: float, n: int, k: int, level: float) -> Coefficient:
+def _consistency(msr: float, mse: float, n: int, k: int, size: float, level: float) -> Coefficient:
     from scipy.stats import f
 
     value = (msr - mse) / (msr + (k - 1) * mse)
     if mse == 0.0:
         return Coefficient(1.0, 1.0, 1.0, n, level, "F")
-    ratio, tail = msr / mse, 0.5 + level / 2
-    low = ratio / float(f.ppf(tail, n - 1, (n - 1) * (k - 1)))
-    high = ratio * float(f.ppf(tail, (n - 1) * (k - 1), n - 1))
+    if size < 3:
+        return Coefficient(value, n=n, level=level, method="F")
+    ratio, tail, df = msr / mse, 0.5 + level / 2, (size - 1) * (k - 1)
+    low = ratio / float(f.ppf(tail, size - 1, df))
+    high = ratio * float(f.ppf(tail, df, size - 1))
     return Coefficient(value, (low - 1) / (low + k - 1), (high - 1) / (high + k - 1), n, level, "F")

@@ -27,6 +27,7 @@ class Coefficient:
     - `low, high`: The confidence interval over another sample of respondents (`model_population`); NaN where none
       exists.
     - `n`: How many respondents went in.
+    - `n_items`: How many items went in; 0 where the estimator does not say.
     - `level, method`: How the interval was made.
     - `status, reason`: `ok`, or why there is no number, in a sentence.
     - `fixed`: The interval for these respondents over another sample of items or seeds (`fixed_models`), where there
@@ -49,6 +50,7 @@ class Coefficient:
     se: float = math.nan
     raw: float = math.nan
     flags: tuple[str, ...] = ()
+    n_items: int = 0
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0) -> Coefficient:
