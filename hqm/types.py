@@ -300,7 +300,8 @@ class Estimate:
     """A named number with its intervals, its sample and its signature.
 
     `value` is None whenever `status` is not `ok` (or `not_informative`, where a number exists but says nothing); the
-    reason is then a sentence.
+    reason is then a sentence. `n_respondents` and `n_items` are what the number was computed from, and `unscored` counts the
+    answers that the metric could not score.
     """
 
     indicator: str

@@ -81,7 +81,7 @@ GOOD = np.linspace(0.35, 0.75, 24)
 def raised(
     estimates: Sequence[Estimate], first: ScoreMatrix, families: Sequence[str] | None = None, metric: Metric = ACCURACY
 ) -> set[str]:
-    family = family_dependence(first.score(metric), families or list(first.respondents))
+    family = family_dependence(first.score(metric), families or list(first.respondents), np.random.default_rng(0))
     alone = case("", "", (first,), metric, PROTOCOL)
     warnings = list(warn(alone, estimates, family))
     for warned in warnings:

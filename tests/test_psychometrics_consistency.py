@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import numpy as np
@@ -106,10 +106,42 @@ def test_split_halves_of_the_hqm_paper() -> None:
 def test_families_of_the_hqm_paper() -> None:
     """21 checkpoints of 11 families count as about ten."""
     overall = TABLE_5.mean(axis=1)
-    dependence = psy.family_dependence(overall, TABLE_5_FAMILY)
+    dependence = psy.family_dependence(overall, TABLE_5_FAMILY, np.random.default_rng(0))
     assert dependence.icc.value == pytest.approx(0.762, abs=5e-4)
     assert dependence.n_eff == pytest.approx(10.06, abs=0.01)
     assert (dependence.n, dependence.families, dependence.flags) == (21, 11, ("FAMILY_DEPENDENCE",))
+
+
+@pytest.mark.parametrize("sizes", [[4] * 5, [5, 3, 1, 1], [2] * 10])
+def test_unrelated_respondents_raise_the_flag_of_dependence_in_five_of_a_hundred(sizes: list[int]) -> None:
+    """600 sets of unrelated scores, skewed as rates near a bound are; the binomial error of .05 is .009."""
+    rng = np.random.default_rng(3)
+    labels = [str(f) for f, size in enumerate(sizes) for _ in range(size)]
+    raised = [
+        bool(psy.family_dependence(rng.beta(9, 1, len(labels)), labels, rng, permutations=399).flags)
+        for _ in range(600)
+    ]
+    assert 0.02 <= np.mean(raised) <= 0.08
+
+
+def test_the_p_value_of_dependence_is_that_of_all_exchanges() -> None:
+    x, labels = [0.1, 0.4, 0.35, 0.8, 0.9, 0.5], np.array(list("aabbcc"))
+
+    def between(order: tuple[int, ...]) -> float:
+        moved = np.array(x)[list(order)]
+        return sum(2 * (moved[labels == f].mean() - np.mean(x)) ** 2 for f in "abc")
+
+    every = [between(order) >= between(tuple(range(6))) - 1e-12 for order in permutations(range(6))]
+    drawn = psy.family_dependence(x, labels.tolist(), np.random.default_rng(0), permutations=20_000)
+    assert drawn.p == pytest.approx(np.mean(every), abs=0.01)
+
+
+def test_one_family_is_one_respondent() -> None:
+    """However far apart its members score."""
+    for x in ([0.1, 0.5, 0.9, 0.2, 0.7], [0.5] * 5):
+        dependence = psy.family_dependence(x, ["a"] * 5, np.random.default_rng(0))
+        assert (dependence.n_eff, dependence.families, dependence.flags) == (1.0, 1, ())
+        assert "one family" in dependence.icc.reason
 
 
 def test_the_range_of_the_hqm_paper() -> None:
@@ -200,7 +232,7 @@ def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
     strata = ["a"] * 5 + ["b"] * 5
     parts = [x[:, :5], x[:, 5:]]
     error = sum(p.sum(1).var(ddof=1) * (1 - psy.cronbach_alpha(p).coefficient.value) for p in parts)
-    alpha = psy.stratified_alpha(x, strata, np.random.default_rng(6))
+    alpha = psy.stratified_alpha(x, strata)
     assert alpha.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
     assert alpha.low < alpha.value < alpha.high
     assert alpha.value > psy.cronbach_alpha(x).coefficient.value + 0.02, "alpha takes the kinds' difference for error"
@@ -237,7 +269,7 @@ def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         coefficients = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x, rng)]
-        coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1], rng), psy.omega_t(x, rng)]
+        coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1]), psy.omega_t(x, rng)]
         halves = psy.split_half(x, rng)
     assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), coefficients
     assert {c.status for c in coefficients[:4]} == {status}
@@ -263,7 +295,8 @@ def test_borderline_inputs_raise_no_warning() -> None:
         assert psy.stratified_alpha(np.eye(4), ["a", "a", "a", "b"]).status == "insufficient"
         assert psy.family_dependence([1, 2, 3], list("abc")).icc.status == "not_applicable"
         assert psy.family_dependence([1, 2, 3], list("abc")).n_eff == 3
-        assert psy.family_dependence([1, 2, 3], list("aaa")).icc.status == "insufficient"
+        assert psy.family_dependence([1, 2, 3], list("aaa")).icc.status == "not_applicable"
+        assert psy.family_dependence([1, 2, 3], list("aaa")).n_eff == 1
         assert psy.family_dependence([1, 1, 1], list("aab")).icc.status == "degenerate"
         assert psy.family_dependence([1, 1, 2], list("aab")).icc.value == 1
         assert psy.range_restriction([1, 2, 3]).status == "insufficient"

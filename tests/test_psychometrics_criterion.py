@@ -105,23 +105,39 @@ def test_the_correction_by_hand() -> None:
 
 def test_the_interval_of_the_disattenuated_value() -> None:
     automatic, human, _ = simulated(np.random.default_rng(2), m=20, n=400, labels=200, spread=0.15)
-    validity = psy.criterion_validity(automatic, human, np.random.default_rng(3))
-    again = psy.criterion_validity(automatic, human, np.random.default_rng(3))
-    assert validity == again
-    assert validity.disattenuated.low < validity.disattenuated.value <= validity.disattenuated.high <= 1
-    assert "respondents" in validity.disattenuated.method
-    pairs = [f"family {i // 2}" for i in range(20)]
-    family = psy.criterion_validity(automatic, human, np.random.default_rng(3), families=pairs, n_eff=10)
-    assert "families" in family.disattenuated.method
+    validity = psy.criterion_validity(automatic, human)
+    corrected = validity.disattenuated
+    assert -1 <= corrected.low < corrected.value <= corrected.high <= 1
+    assert corrected.low <= corrected.fixed.low
+    assert corrected.high >= corrected.fixed.high
+    family = psy.criterion_validity(automatic, human, n_eff=12)
     assert family.full.low < validity.full.low
-    # weights of the bootstrap against rows repeated by hand
-    from hqm.psychometrics.criterion import _Moments
+    assert family.disattenuated.low < corrected.low
+    few = psy.criterion_validity(automatic, human, n_eff=9.9).disattenuated
+    assert math.isnan(few.low), "ten independent respondents are needed"
+    assert few.value == corrected.value
+    # the interval for these respondents, with every item left out by hand
+    left = []
+    for i in range(400):
+        kept = np.arange(400) != i
+        x, y = automatic[:, kept].mean(axis=1), np.nanmean(human[:, kept], axis=1)
+        left.append(np.log1p(-np.corrcoef(x, y)[0, 1]))
+    error = np.sqrt(399 / 400 * ((np.array(left) - np.mean(left)) ** 2).sum())
+    assert validity.full.fixed.high == pytest.approx(
+        1 - (1 - validity.full.value) * np.exp(-1.959964 * error), abs=1e-6
+    )
 
-    draw = np.random.default_rng(4).integers(0, 20, 20)
-    part, judged = automatic[:, :200], human[:, :200]
-    weighted = _Moments(automatic, judged, part).disattenuated(np.bincount(draw, minlength=20)[None].astype(float))
-    repeated = _Moments(automatic[draw], judged[draw], part[draw]).disattenuated(np.ones((1, 20)))
-    assert weighted == pytest.approx(repeated)
+
+def test_pictures_are_counted_once() -> None:
+    """Every item asked five times of one picture: the error variances are those of the pictures alone."""
+    automatic, human, _ = simulated(np.random.default_rng(1), m=12, n=60, labels=30, spread=0.3)
+    alone = psy.criterion_validity(automatic, human)
+    again = psy.criterion_validity(
+        np.repeat(automatic, 5, axis=1), np.repeat(human, 5, axis=1), np.repeat(np.arange(60), 5)
+    )
+    assert again.disattenuated.value == pytest.approx(alone.disattenuated.value)
+    assert again.disattenuated.fixed.low == pytest.approx(alone.disattenuated.fixed.low)
+    assert again.reliability_human == pytest.approx(alone.reliability_human)
 
 
 def test_bonett_and_wright_by_hand() -> None:
@@ -287,17 +303,17 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (np.full((4, 5), nan), np.ones((4, 5))),
             (np.ones((4, 1)), np.ones((4, 1))),
         ):
-            validity = psy.criterion_validity(a, h, rng)
+            validity = psy.criterion_validity(a, h)
             assert {validity.full.status, validity.disattenuated.status, validity.influence.status} == {"insufficient"}
             assert validity.full.reason
-        flat = psy.criterion_validity(np.ones((5, 6)), np.ones((5, 6)), rng)
+        flat = psy.criterion_validity(np.ones((5, 6)), np.ones((5, 6)))
         assert {flat.full.status, flat.disattenuated.status} == {"degenerate"}
         noise = psy.criterion_validity(
-            (rng.uniform(size=(12, 20)) < 0.5).astype(float), (rng.uniform(size=(12, 20)) < 0.5).astype(float), rng
+            (rng.uniform(size=(12, 20)) < 0.5).astype(float), (rng.uniform(size=(12, 20)) < 0.5).astype(float)
         )
         assert noise.disattenuated.status in ("degenerate", "ok")
         exact = np.repeat(np.linspace(0.1, 0.9, 12)[:, None], 10, axis=1)
-        assert psy.criterion_validity(exact, exact, rng).disattenuated.value == pytest.approx(1)
+        assert psy.criterion_validity(exact, exact).disattenuated.value == pytest.approx(1)
         three = psy.criterion_validity(np.eye(3), np.eye(3)[:, [1, 0, 2]])
         assert three.influence.status == "insufficient"
         for a, h, status in (
@@ -336,8 +352,8 @@ def test_shapes_are_checked() -> None:
     for function in (psy.criterion_validity, psy.judge_errors, psy.ppi_scores, psy.rogan_gladen_scores):
         with pytest.raises(ValueError, match="respondents, items"):
             function(np.ones((2, 3)), np.ones((2, 4)))
-    with pytest.raises(ValueError, match="family"):
-        psy.criterion_validity(np.eye(4), np.eye(4), families=["a"])
+    with pytest.raises(ValueError, match="clusters"):
+        psy.criterion_validity(np.eye(4), np.eye(4), ["a"])
     with pytest.raises(ValueError, match="cluster"):
         psy.ppi_scores(np.eye(4), np.eye(4), [1])
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -74,7 +74,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "expected_retest": lambda x: psy.expected_retest(x.mean(axis=0)),
     "fleiss_kappa": lambda x: psy.fleiss_kappa(x.reshape(len(x), -1)),
     "flip_rate": lambda x: psy.flip_rate(x.reshape(len(x), -1)),
-    "form_reliability": lambda x: psy.form_reliability(*pair(x), *np.full((2, x.shape[1]), 1e-3), gen()),
+    "form_reliability": lambda x: psy.form_reliability(*pair(x), *np.full((2, x.shape[1]), 1e-3)),
     "g_and_phi": lambda x: [
         psy.g_and_phi(np.moveaxis(x, 0, 2), "run", labels, replicated=replicated)
         for labels in (None, np.arange(x.shape[2]) // 3)
@@ -93,6 +93,15 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ],
     "length_elasticity": lambda x: psy.length_elasticity(means(x).T, means(x).T * 100),
     "mean_shift": lambda x: psy.mean_shift(*pair(x)),
+    "omega_of_types": lambda x: psy.omega_of_types(
+        x[0], [str(i % 3) for i in range(x.shape[2])], np.arange(x.shape[2]) // 2
+    ),
+    "cronbach_alpha, pictures": lambda x: psy.cronbach_alpha(x[0], np.arange(x.shape[2]) // 2, drop="answers"),
+    "stratified_alpha": lambda x: psy.stratified_alpha(
+        x[0], [str(i % 2) for i in range(x.shape[2])], np.arange(x.shape[2]) // 3
+    ),
+    "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1], np.arange(x.shape[2]) // 2),
+    "mean_shift, items": lambda x: psy.mean_shift(*pair(x), without=(without(x)[0], without(x)[-1])),
     "pair_coherence": lambda x: psy.pair_coherence(x[0], x[-1]),
     "pearson": lambda x: psy.pearson(*pair(x)),
     "position_bias": lambda x: psy.position_bias(counts(x)),

@@ -37,7 +37,7 @@ from hqm.indicators import (
 )
 from hqm.judges.labels import FAITHFUL
 from hqm.lint.labels import TYPE_NOT_MEASURABLE, TooFew, too_few
-from hqm.psychometrics import family_dependence, jackknife_interval
+from hqm.psychometrics import family_dependence, jackknife_interval, stream
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.types import Cell, Estimate, Form, finite
@@ -61,9 +61,14 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     kept: list[LeftOutRecord | None] = []
     for metric in evidence.metrics:
         protocol = _protocol(evidence, reference)
-        dependence = family_dependence(first.score(metric), families)
+        dependence = family_dependence(first.score(metric), families, stream(0, f"families.{metric.name}"))
         n_eff = dependence.n_eff if math.isfinite(dependence.n_eff) else None
-        of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, n_effective=n_eff)
+        relatives: dict[str, Any] = {
+            "n_effective": n_eff,
+            "families": families,
+            "families_told": evidence.families_told,
+        }
+        of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, **relatives)
         leading = metric is evidence.metrics[0]
         of_metric += describe(
             first,
@@ -72,26 +77,23 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             form,
             benchmark.card.types,
             leading=leading,
-            n_effective=n_eff,
-            families=families,
+            **relatives,
             blind=unseen,
         )
         if evidence.probabilities is not None:
             drawn_at = {respondent.identity.get("temperature") for respondent in respondents}
-            alone = case("expected", "", (first,), metric, protocol, n_effective=n_eff)
+            alone = case("expected", "", (first,), metric, protocol, **relatives)
             of_metric += expected(alone, evidence.probabilities, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
             if len(facets) == 1:
                 protocol = _protocol(evidence, cell)
                 same = facets[0] == "run" and _without_chance(respondents, first, matrices[cell])
                 of_metric += compare(
-                    facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same, n_effective=n_eff
+                    facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same, **relatives
                 )
         for other in evidence.labelled:
             protocol = _protocol(evidence, other.cell)
-            of_metric += compare(
-                "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=families
-            )
+            of_metric += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL, **relatives)
             if leading and labelled_by(other.cell.judge) == "people":
                 alone = case("criterion", "judge", (first,), metric, protocol)
                 of_metric += people_agree(alone, evidence.labels.by_rater)

@@ -15,7 +15,7 @@ from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
 from hqm.administration.holdings import cells_in, forms_of, parallel_put, respondents_in
 from hqm.auditing.disagreements import Example, examples
-from hqm.auditing.families import families_of
+from hqm.auditing.families import families_of, told_from_names
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.labels import RATER, labelled_by
@@ -52,6 +52,8 @@ class Evidence:
         The reference administration as judges see it that come with the benchmark and need no model.
     families
         Every respondent's family.
+    families_told
+        Whether respondents are taken for relatives because of their names, not because a file says so.
     probabilities
         (respondents, items): the probability that an answer of the reference form is right; None where none was recorded.
     metrics
@@ -72,6 +74,7 @@ class Evidence:
     labels: Labels
     oracles: tuple[ScoreMatrix, ...]
     families: tuple[str, ...]
+    families_told: bool
     probabilities: npt.NDArray[np.float64] | None
     metrics: tuple[Metric, ...]
     findings: tuple[Finding, ...]
@@ -160,6 +163,7 @@ def gather(
         labels=labels,
         oracles=oracles,
         families=tuple(families_of(first.respondents, families)),
+        families_told=told_from_names(first.respondents, families),
         probabilities=_probabilities(benchmark, answers, form, reference.run, respondents),
         metrics=chosen,
         findings=tuple(findings_of(benchmark, by_name[ORIGINAL], pictures=pictures)),

@@ -47,3 +47,16 @@ def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = No
         given.get(name) or given.get(name.rpartition("/")[2].rpartition(":")[2]) or infer_family(name)
         for name in respondents
     ]
+
+
+def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> bool:
+    """Whether two respondents are of one family because their names say so, and nobody who knows.
+
+    >>> told_from_names(["hf/llava-1.5", "hf/llava-next"]), told_from_names(["a-1", "a-2"], {"a-1": "a", "a-2": "b"})
+    (True, False)
+    """
+    given = given or {}
+    families = families_of(respondents, given)
+    shared = {family for family in families if families.count(family) > 1}
+    known = [name in given or name.rpartition("/")[2].rpartition(":")[2] in given for name in respondents]
+    return any(family in shared and not sure for family, sure in zip(families, known, strict=True))

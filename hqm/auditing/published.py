@@ -17,7 +17,7 @@ from hqm.auditing.table_estimates import of_subscales, of_two
 from hqm.auditing.table_identities import identities_of
 from hqm.auditing.table_metrics import is_summary
 from hqm.auditing.table_parts import parts_of
-from hqm.psychometrics import FamilyDependence, family_dependence
+from hqm.psychometrics import FamilyDependence, family_dependence, stream
 from hqm.types import Estimate
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
@@ -118,7 +118,7 @@ def audit_table(
         used, notes = parts.columns, [*notes, *parts.notes]
         estimates = tuple(of_subscales(make, parts, by_respondent, seed))
         x = parts.total
-    dependence = family_dependence(x, by_respondent)
+    dependence = family_dependence(x, by_respondent, stream(seed, "families"))
     flags = _flags(len(wide.respondents), dependence)
     return TableAudit(
         table.name, wide.respondents, used, table.about, _common(table.about), estimates, checked, flags, tuple(dict.fromkeys(notes)),

@@ -234,7 +234,7 @@ def of_subscales(make: Maker, parts: Subscales, families: Sequence[str], seed: i
         yield from _of_parts(
             make, parts, scores[complete], [f for f, c in zip(families, complete, strict=True) if c], seed
         )
-    dependence = family_dependence(parts.total, families)
+    dependence = family_dependence(parts.total, families, stream(seed, "families"))
     yield make("families.icc", "mean", dependence.icc, n_effective=number(dependence.n_eff))
     if not table.binary:
         yield from _with_items(make, parts)

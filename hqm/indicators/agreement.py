@@ -28,6 +28,7 @@ from hqm.psychometrics import (
     ICC,
     BlandAltman,
     Coefficient,
+    agreement_bounds,
     bias_test,
     bland_altman,
     concordance,
@@ -35,8 +36,8 @@ from hqm.psychometrics import (
     item_agreement,
     kendall_tau_b,
     leave_one_out,
-    left_out_bounds,
     mean_shift,
+    never_narrower,
     pearson,
     spearman,
 )
@@ -45,7 +46,9 @@ from hqm.psychometrics import (
 def _pearson(case: Case) -> Result:
     r = pearson(*case.scores, n_effective=case.n_effective)
     flags, without = _without_each(case)
-    return result(_over_items(case, "pearson", r), flags=flags, **without, **_unread_bounds(case))
+    # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
+    r = r if case.facet == "run" else _over_items(case, "pearson", r)
+    return result(r, flags=flags, **without, **_unread_bounds(case))
 
 
 def _same_items(case: Case) -> Coefficient:
@@ -60,7 +63,14 @@ def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
     left = case.agreement_without.get(statistic)
     if left is None or value.status != "ok":
         return value
-    return replace(value, fixed=left_out_bounds(value.value, left, reliability=statistic != "mean_shift"))
+    bounds = agreement_bounds(value.value, left, case.without[0], case.without[-1], scaled=statistic == "pearson")
+    return never_narrower(replace(value, fixed=bounds))
+
+
+def shift_of(case: Case) -> Coefficient:
+    """The mean shift of the scores, with both intervals where the items are the same on both sides."""
+    without = None if case.whole is not None else (case.without[0], case.without[-1])
+    return mean_shift(*case.scores, without=without, n_effective=case.n_effective)
 
 
 def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -98,7 +108,7 @@ def _icc(case: Case) -> ICC:
 
 
 def _icc_a1(case: Case) -> Result:
-    study, moved = case.once(_icc), bias_test(case.scores.T)
+    study, moved = case.once(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
     flags = ("MEAN_SHIFT",) if moved.status == "ok" and moved.p < 0.05 else ()
     return result(
         _over_items(case, "icc_a1", study.a1), flags=flags, sem=number(study.sem_agreement), mdc95=number(study.mdc95),
@@ -115,11 +125,11 @@ def _limits(case: Case) -> Result:
     study = case.once(_bland_altman)
     ends = {name: getattr(study, name) for name in ("lower", "upper", "slope")}
     spans: dict[str, Any] = {name: [number(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()}
-    return result(study.bias, deviation=number(study.deviation), **spans)
+    return result(replace(shift_of(case), flags=study.bias.flags), deviation=number(study.deviation), **spans)
 
 
 def _bland_altman(case: Case) -> BlandAltman:
-    return bland_altman(*case.scores)
+    return bland_altman(*case.scores, n_effective=case.n_effective)
 
 
 def _item_agreement(case: Case) -> Result:
@@ -136,22 +146,22 @@ def _item_agreement(case: Case) -> Result:
 def _length_shift(case: Case) -> Result:
     """The mean shift of each respondent's mean number of words."""
     words = [mean_words(matrix) for matrix in case.matrices]
-    return result(mean_shift(*words), by_respondent=case.by_respondent(*words))
+    return result(mean_shift(*words, n_effective=case.n_effective), by_respondent=case.by_respondent(*words))
 
 
 ICC_A1 = Indicator(
-    name="icc_a1", title="ICC(A,1), agreement", family=ONE_SCALE, needs=(PAIR,), compute=_icc_a1, explains=(icc,), repeats=True,
+    name="icc_a1", compares_spread=True, title="ICC(A,1), agreement", family=ONE_SCALE, needs=(PAIR,), compute=_icc_a1, explains=(icc,), repeats=True,
     meaning="ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
     headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
 )  # fmt: skip
 indicators = (
     Indicator(
-        name="pearson", title="Pearson r", family=PAIRS, needs=(PAIR,), compute=_pearson, explains=(pearson,), repeats=True,
+        name="pearson", compares_spread=True, title="Pearson r", family=PAIRS, needs=(PAIR,), compute=_pearson, explains=(pearson,), repeats=True,
         meaning="Pearson's correlation of the respondents' scores, with Fisher's interval over respondents.",
         headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, CRITERION),
     ),
     Indicator(
-        name="pearson_same_items", title="Pearson r, judged items alone", family=JUDGES, headline=(CRITERION,),
+        name="pearson_same_items", compares_spread=True, title="Pearson r, judged items alone", family=JUDGES, headline=(CRITERION,),
         meaning="The same correlation, with the benchmark's scores on the judged items alone.", explains=(pearson,),
         needs=(PAIR, need("judgements of a sample of the items", lambda case: case.whole is not None)), compute=_same_items,
     ),
@@ -167,20 +177,20 @@ indicators = (
     ),
     ICC_A1,
     Indicator(
-        name="icc_c1", title="ICC(C,1), consistency", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
+        name="icc_c1", compares_spread=True, title="ICC(C,1), consistency", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
         meaning="ICC(C,1): how far the differences between respondents come back.",
         compute=lambda case: result(
             _over_items(case, "icc_c1", case.once(_icc).c1), sem=number(case.once(_icc).sem_consistency)
         ),
     ),
     Indicator(
-        name="ccc", title="Lin's concordance", family=ONE_SCALE, needs=(PAIR,), compute=_ccc, explains=(concordance,), repeats=True,
+        name="ccc", compares_spread=True, title="Lin's concordance", family=ONE_SCALE, needs=(PAIR,), compute=_ccc, explains=(concordance,), repeats=True,
         meaning="Lin's concordance correlation: how close the pairs of scores lie to the line of identity.",
     ),
     Indicator(
         name="mean_shift", family=ONE_SCALE, needs=(PAIR,), better="neither", explains=(mean_shift,),
         meaning="Mean difference of the scores, other minus first.",
-        compute=lambda case: _over_items(case, "mean_shift", mean_shift(*case.scores)),
+        compute=shift_of,
         headline=(PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
     ),
     Indicator(

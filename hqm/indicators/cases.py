@@ -65,6 +65,8 @@ class Case:
         What the streams of random numbers begin from.
     families
         The family of every respondent.
+    families_told
+        Whether relatives are told from their names alone.
     repeats
         The runs of the reference form, which show how much of a difference the seeds alone make.
     blind
@@ -91,6 +93,7 @@ class Case:
     together: bool = False
     seed: int = 0
     families: tuple[str, ...] = ()
+    families_told: bool = False
     repeats: Case | None = None
     blind: ScoreMatrix | None = None
     form: Form | None = None
@@ -228,10 +231,14 @@ def case(
     cut = [align(first, other)[1] for other in others]
     sampled = facet == "judge" and len(first.items) < len(everything.items)
     whole = everything.take(first.respondents, [item.id for item in everything.items]) if sampled else None
+    named = dict(zip(everything.respondents, settings.pop("families", ()), strict=False))
+    families = tuple(named.get(name, name) for name in first.respondents)
     other_metric = other_metric or metric
     turned = {metric.better, other_metric.better} == {"higher", "lower"}
     metrics = (metric, *(other_metric for _ in cut))
-    return Case(family, facet, (first, *cut), metrics, protocol, turned=turned, whole=whole, **settings)
+    return Case(
+        family, facet, (first, *cut), metrics, protocol, turned=turned, whole=whole, families=families, **settings
+    )
 
 
 def family_of(facet: str, first: ScoreMatrix, other: ScoreMatrix) -> str:

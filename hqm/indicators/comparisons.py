@@ -37,7 +37,6 @@ def compare(
     *,
     other_metric: Metric | None = None,
     runs: Sequence[ScoreMatrix] = (),
-    families: Sequence[str] = (),
     **settings: Any,
 ) -> list[Estimate]:
     """All estimates of one pair of administrations.
@@ -54,16 +53,12 @@ def compare(
         What stands in the signatures.
     runs
         All runs of the reference form, the reference first: they show the noise of the seeds when forms are compared.
-    families
-        The family of every respondent of the first, in its order.
     settings
-        `deterministic` and `n_effective`, as in `Case`.
+        `deterministic`, `n_effective`, `families` (in the order of the first) and `families_told`, as in `Case`.
     """
     family = family_of(facet, first, other)
     repeats = _all_runs(runs, metric, protocol, settings) if facet in ("form", "judge") else None
     pair = case(family, facet, (first, other), metric, protocol, other_metric=other_metric, repeats=repeats, **settings)
-    named = dict(zip(first.respondents, families, strict=False))
-    pair = replace(pair, families=tuple(named.get(name, name) for name in pair.respondents))
     if family in (CRITERION.name, ORACLE.name):
         return say_who_labelled(estimates(pair), other.cell.judge)
     crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
@@ -99,6 +94,7 @@ def describe(
     families: Sequence[str] = (),
     blind: ScoreMatrix | None = None,
     n_effective: float | None = None,
+    families_told: bool = False,
     seed: int = 0,
 ) -> Iterable[Estimate]:
     """All estimates of one administration under one metric.
@@ -107,8 +103,8 @@ def describe(
     `leading` says whether this is the first audited metric: what does not depend on the metric is estimated once.
     """
     alone = case(
-        "", "", (first,), metric, protocol, n_effective=n_effective, seed=seed, families=tuple(families), blind=blind,
-        form=form, claimed=frozenset(claimed),
+        "", "", (first,), metric, protocol, n_effective=n_effective, seed=seed, families=tuple(families), families_told=families_told,
+        blind=blind, form=form, claimed=frozenset(claimed),
     )  # fmt: skip
     for family in (CONSISTENCY, DISCRIMINABILITY, ITEMS, *(_ONCE if leading else ())):
         yield from estimates(replace(alone, family=family.name))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
 from hqm.indicators.value import Indicator, Result
-from hqm.psychometrics import Bounds, Coefficient
+from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_near_a_bound
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval
 from hqm.version import __version__
@@ -20,7 +22,7 @@ _FEW = 20
 def estimates(case: Case) -> list[Estimate]:
     """All estimates of a case, with the reason where there is no number."""
     answered = ((indicator, answer(case, indicator)) for indicator in indicators_of(case.family))
-    return [_signed(case, indicator.name, result) for indicator, result in answered if result is not None]
+    return [_signed(case, indicator, result) for indicator, result in answered if result is not None]
 
 
 def answer(case: Case, indicator: Indicator) -> Result | None:
@@ -50,8 +52,15 @@ def _repeats(value: Coefficient) -> Coefficient:
     )  # fmt: skip
 
 
-def _signed(case: Case, name: str, result: Result) -> Estimate:
-    value, detail = result.coefficient, dict(result.detail)
+def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
+    name, value, detail = indicator.name, result.coefficient, dict(result.detail)
+    detail |= _relatives(case, result)
+    if indicator.compares_spread and math.isfinite(value.low) and (reason := _crowded(case)):
+        detail.setdefault("no_interval_for_others", reason)
+    if "no_interval_for_others" in detail:
+        value = replace(value, low=math.nan, high=math.nan)
+    respondents, items = _used(case, value)
+    detail |= _losses(case, respondents, items)
     intervals = []
     if value.fixed is not None and math.isfinite(value.fixed.low):
         intervals.append(_interval(value.fixed, "fixed_models"))
@@ -80,16 +89,53 @@ def _signed(case: Case, name: str, result: Result) -> Estimate:
         status=value.status,
         reason=value.reason,
         intervals=tuple(intervals),
-        n_respondents=value.n or len(case.respondents),
-        n_items=case.n_items,
+        n_respondents=respondents,
+        n_items=items,
         unscored=case.unscored,
         flags=tuple(dict.fromkeys(flags)),
-        signature=_signature(case, name, value.method),
+        signature=_signature(case, name, value.method, respondents, items),
         detail=detail,
     )
 
 
-def _signature(case: Case, name: str, method: str) -> str:
+def _used(case: Case, value: Coefficient) -> tuple[int, int]:
+    """How many respondents and items an estimate was computed from."""
+    respondents, items = len(case.respondents), case.n_items
+    known = value.status in ("ok", "not_informative")
+    return (
+        value.n if known and 0 < value.n < respondents else respondents,
+        value.n_items if known and 0 < value.n_items < items else items,
+    )
+
+
+def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
+    """The shares of respondents and items that an estimate had to leave out."""
+    shares = {"respondents_left_out": (respondents, len(case.respondents)), "items_left_out": (items, case.n_items)}
+    return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
+
+
+def _relatives(case: Case, result: Result) -> dict[str, Any]:
+    """What relatives among the respondents mean for an interval over respondents."""
+    independent, count = case.n_effective, len(case.respondents)
+    if result.over != "model_population" or not math.isfinite(result.coefficient.low):
+        return {}
+    if independent is None or len(set(case.families)) in (0, count):
+        return {}
+    source = "told from their names" if case.families_told else "as given"
+    said: dict[str, Any] = {"n_effective": independent, "families": f"{len(set(case.families))}, {source}"}
+    reason = too_few_families(case.families)
+    return {**said, "no_interval_for_others": f"{reason} (families {source})"} if reason else said
+
+
+def _crowded(case: Case) -> str:
+    """Why the scores of an administration are too near a bound to say how other respondents spread."""
+    return next((reason for row in case.scores if (reason := too_near_a_bound(row))), "")
+
+
+def _signature(case: Case, name: str, method: str, respondents: int, items: int) -> str:
+    def used(count: int, there: int) -> str:
+        return str(there) if count == there else f"{count}of{there}"
+
     def every(facet: str) -> str:
         return "~".join(dict.fromkeys(str(getattr(matrix.cell, facet)) for matrix in case.matrices))
 
@@ -100,8 +146,8 @@ def _signature(case: Case, name: str, method: str) -> str:
             "scorer": case.protocol.scorer,
             "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
             **{facet: every(facet) for facet in ("form", "run", "judge", "sight")},
-            "respondents": f"{len(case.respondents)}#{digest(list(case.respondents))}",
-            "items": len(case.first.items),
+            "respondents": f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}",
+            "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
             "answers": digest([matrix.answers for matrix in case.matrices]),
             "statistic": f"{case.family}.{name}",
             "interval": method.replace(" ", "_") or "none",

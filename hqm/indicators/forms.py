@@ -30,7 +30,6 @@ from hqm.psychometrics import (
     shift_heterogeneity_of_scores,
     signal_detection,
 )
-from hqm.psychometrics.weights import stream
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 
@@ -53,7 +52,7 @@ def _margin(case: Case) -> Coefficient:
 
 def _equivalence(case: Case) -> Result:
     margin = case.once(_margin)
-    study = equivalence(case.scores[0], case.scores[1], margin.value)
+    study = equivalence(case.scores[0], case.scores[1], margin.value, n_effective=case.n_effective)
     p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
     return result(p, margin=number(margin.value), margin_from=margin.method, shift=number(study.shift.value))
 
@@ -84,7 +83,14 @@ def _heterogeneity(case: Case) -> Result:
 def _correlation(case: Case) -> Result:
     noise = cast("Array", case.once(_seed_noise)[0])  # one of its needs
     # the second form was usually put once; its noise is taken to be that of the first, and the detail says so
-    study = form_reliability(case.scores[0], case.scores[1], noise, noise, stream(case.seed, "form_correlation"))
+    study = form_reliability(
+        case.scores[0],
+        case.scores[1],
+        noise,
+        noise,
+        without=(case.without[0], case.without[-1]),
+        n_effective=case.n_effective,
+    )
     observed, attenuation = number(study.observed.value), number(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
 
@@ -98,7 +104,7 @@ def _elasticity(case: Case) -> Result:
 def _yes_ratio_shift(case: Case) -> Result:
     """The mean shift of each respondent's share of answers yes."""
     ratios = [yes_ratio(matrix) for matrix in case.matrices]
-    return result(mean_shift(*ratios), by_respondent=case.by_respondent(*ratios))
+    return result(mean_shift(*ratios, n_effective=case.n_effective), by_respondent=case.by_respondent(*ratios))
 
 
 def _detections(case: Case) -> list[list[SignalDetection]]:
@@ -124,7 +130,9 @@ def _criterion_shift(case: Case) -> Result:
 
 def _shift_of(case: Case, values: list[list[float]]) -> Result:
     first, other = (np.array(row, dtype=np.float64) for row in values)
-    return result(mean_shift(first, other), by_respondent=case.by_respondent(first, other))
+    return result(
+        mean_shift(first, other, n_effective=case.n_effective), by_respondent=case.by_respondent(first, other)
+    )
 
 
 def _flipped(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -219,7 +227,7 @@ indicators = (
         explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
     ),
     Indicator(
-        name="form_correlation", family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
+        name="form_correlation", compares_spread=True, family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
         meaning="Correlation of the two forms' scores without the noise of the seeds.",
     ),
     Indicator(

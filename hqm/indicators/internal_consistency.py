@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from hqm.indicators.cases import Case, number
@@ -9,10 +12,11 @@ from hqm.indicators.families import CONSISTENCY
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, known, need, result
 from hqm.psychometrics import (
     Coefficient,
+    aggregate,
     cronbach_alpha,
     kr21,
     lambda2,
-    omega_t,
+    omega_of_types,
     split_half,
     stratified_alpha,
     stream,
@@ -44,23 +48,59 @@ def _by_type(case: Case) -> Array:
     return np.stack([scores[:, labels == kind].mean(axis=1) for kind in case.once(_types)], axis=1)
 
 
+def _parts(case: Case) -> Array:
+    """(respondents, pictures): the sums over the complete items of each picture; the items where every one stands alone."""
+    kept = np.isfinite(case.item_scores[0]).all(axis=0)
+    clusters = np.unique(case.clusters[kept], return_inverse=True)[1]
+    return aggregate(case.once(_complete).T, clusters).T
+
+
 def _alpha(case: Case) -> Result:
-    study = cronbach_alpha(case.once(_complete))
-    return result(study.coefficient, varying=number(study.varying.value), items_varying=study.k_varying, items=study.k)
+    """Pictures are the parts of the test where several items share one; `of_items` takes the items as parts all the same."""
+    study = cronbach_alpha(case.item_scores[0], case.clusters, n_effective=case.n_effective, drop="answers")
+    return result(
+        study.coefficient, varying=number(study.varying.value), items_varying=study.k_varying, items=study.k,
+        parts=study.parts, of_items=number(study.of_items),
+    )  # fmt: skip
 
 
 def _split_half(case: Case) -> Result:
-    study = split_half(case.once(_complete), stream(case.seed, "consistency.halves"), draws=_HALVES)
-    return result(known(study.mean, study), low=number(study.low), high=number(study.high), splits=study.splits)
+    """Pictures are split, not items, where several items share one."""
+    study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
+    value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
+    return result(value, low=number(study.low), high=number(study.high), splits=study.splits, parts=study.k)
+
+
+def _typed(case: Case) -> tuple[Array, list[str], Array]:
+    """The scores, types and clusters of the items that have a type."""
+    labels = np.array([item.type or "" for item in case.items])
+    typed = labels != ""
+    return case.item_scores[0][:, typed], labels[typed].tolist(), case.clusters[typed]
 
 
 def _stratified_alpha(case: Case) -> Coefficient:
-    typed = case.once(_labels) != ""
-    return stratified_alpha(case.once(_complete)[:, typed], case.once(_labels)[typed].tolist())
+    return stratified_alpha(*case.once(_typed), n_effective=case.n_effective)
 
 
 def _omega_types(case: Case) -> Coefficient:
-    return omega_t(case.once(_by_type), stream(case.seed, "consistency.omega"), families=list(case.families))
+    return omega_of_types(*case.once(_typed), n_effective=case.n_effective)
+
+
+def _alpha_types(case: Case) -> Result:
+    scores = case.once(_by_type)
+    value = cronbach_alpha(scores, n_effective=case.n_effective).coefficient
+    return result(replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types))
+
+
+def _of_complete(
+    statistic: Callable[[Array], Coefficient], parts: Callable[[Case], Array]
+) -> Callable[[Case], Coefficient]:
+    """A coefficient that only complete items allow, with their number."""
+
+    def compute(case: Case) -> Coefficient:
+        return replace(statistic(case.once(parts)), n_items=case.once(_complete).shape[1])
+
+    return compute
 
 
 _BINARY = need("item scores of 0 or 1", lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()), "the item scores are not 0 or 1")  # fmt: skip
@@ -70,33 +110,33 @@ _FAMILY = (CONSISTENCY,)
 
 indicators = (
     Indicator(
-        name="alpha", title="Cronbach's alpha", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_alpha, headline=_FAMILY,
-        meaning="Cronbach's alpha (KR-20 for 0/1 scores) over items.", explains=(cronbach_alpha,),
+        name="alpha", compares_spread=True, title="Cronbach's alpha", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_alpha, headline=_FAMILY,
+        meaning="Cronbach's alpha (KR-20 for 0/1 scores), with pictures as parts where several items share one.", explains=(cronbach_alpha,),
     ),
     Indicator(
         name="kr21", title="KR-21", family=_FAMILY, needs=(MEAN_OF_ITEMS, _BINARY), explains=(kr21,),
-        meaning="KR-21: alpha if all items were equally hard.", compute=lambda case: kr21(case.once(_complete)),
+        meaning="KR-21: alpha if all items were equally hard.", compute=_of_complete(kr21, _complete),
     ),
     Indicator(
         name="lambda2", title="Guttman's lambda-2", family=_FAMILY, needs=(MEAN_OF_ITEMS,), explains=(lambda2,),
-        meaning="Guttman's lambda-2, a closer lower bound than alpha.", compute=lambda case: lambda2(case.once(_complete)),
+        meaning="Guttman's lambda-2, a closer lower bound than alpha.", compute=_of_complete(lambda2, _parts),
     ),
     Indicator(
         name="split_half", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_split_half, explains=(split_half,),
-        meaning="Mean of random split halves, stepped up by Spearman and Brown.",
+        meaning="Mean of random split halves (of pictures where items share one), stepped up by Spearman and Brown.",
     ),
     Indicator(
-        name="stratified_alpha", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES), compute=_stratified_alpha,
+        name="stratified_alpha", compares_spread=True, family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES), compute=_stratified_alpha,
         meaning="Alpha with the types as strata.", explains=(stratified_alpha,),
     ),
     Indicator(
-        name="alpha_types", title="alpha over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES),
+        name="alpha_types", compares_spread=True, title="alpha over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES),
         meaning="Cronbach's alpha over the scores by hallucination type.", explains=(cronbach_alpha,),
-        compute=lambda case: result(cronbach_alpha(case.once(_by_type)).coefficient, types=case.once(_types)),
+        compute=_alpha_types,
     ),
     Indicator(
-        name="omega_types", title="omega over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
-        meaning="McDonald's omega of one factor over the scores by type.", compute=_omega_types, explains=(omega_t,),
+        name="omega_types", compares_spread=True, title="omega over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
+        meaning="McDonald's omega of one factor over the scores by type, without what types share through pictures.", compute=_omega_types, explains=(omega_of_types,),
         headline=_FAMILY,
     ),
 )  # fmt: skip

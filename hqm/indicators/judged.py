@@ -27,7 +27,6 @@ from hqm.psychometrics import (
     labels_needed,
     ppi_scores,
     rogan_gladen_scores,
-    stream,
 )
 from hqm.scoring.metrics import Array
 from hqm.types import Estimate, Item
@@ -104,10 +103,9 @@ def beside_people(case: Case) -> tuple[Array, Array]:
 
 
 def _validity(case: Case) -> CriterionValidity:
-    families = list(case.families)
-    return criterion_validity(
-        *case.once(beside_people), stream(case.seed, "criterion"), families=families, n_eff=case.n_effective
-    )
+    whole = case.whole if case.whole is not None else case.first
+    clusters = whole.units(case.metric).clusters
+    return criterion_validity(*case.once(beside_people), clusters, n_eff=case.n_effective)
 
 
 def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
@@ -295,7 +293,7 @@ indicators = (
         headline=(JUDGE_CONSISTENCY,),
     ),
     Indicator(
-        name="disattenuated", family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
+        name="disattenuated", compares_spread=True, family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
         meaning="Correlation with people, freed of the sampling noise of both sides.", headline=_FAMILY,
     ),
     Indicator(

@@ -144,7 +144,7 @@ def _pair_flip(case: Case) -> Result:
 
 
 def _kendall_w(case: Case) -> Result:
-    study = kendall_w(case.scores.T, stream(case.seed, f"{case.family}.kendall_w"))
+    study = kendall_w(case.scores.T, stream(case.seed, f"{case.family}.kendall_w"), families=case.families or None)
     return result(study.w, mean_spearman=number(study.mean_spearman))
 
 
@@ -162,7 +162,7 @@ _FAMILY = (TEST_RETEST,)
 
 indicators = (
     Indicator(
-        name="rho_g", title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
+        name="rho_g", compares_spread=True, title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
         meaning="Reliability of one run from the items that changed between runs; an interval for these respondents (a fixed facet), one for others (a random facet).",
         headline=_FAMILY, repeats=True,
     ),
@@ -177,7 +177,7 @@ indicators = (
         needs=(RUNS, _SHARE, Need("a noise floor below 1 and a reliability", _no_gain)),
     ),
     Indicator(
-        name="rho_g_1000", title="rho_G at 1,000 items", family=_FAMILY, needs=(RUNS,), compute=_at_common_length,
+        name="rho_g_1000", compares_spread=True, title="rho_G at 1,000 items", family=_FAMILY, needs=(RUNS,), compute=_at_common_length,
         meaning="The same reliability at a common length of 1,000 items, so that benchmarks of different length compare.",
         explains=(standardized_reliability,), headline=_FAMILY, repeats=True,
     ),

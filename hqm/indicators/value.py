@@ -75,6 +75,9 @@ class Indicator:
         What a case must have, in the order in which it is asked for.
     better, digits
         Which direction is good, and how many decimals reports show.
+    compares_spread
+        Whether it is a ratio of variances between respondents, whose interval over other respondents needs scores that do not
+        crowd at a bound.
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says nothing.
     """
@@ -90,6 +93,7 @@ class Indicator:
     digits: int = 3
     headline: tuple[Family, ...] = ()
     repeats: bool = False
+    compares_spread: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))

@@ -111,13 +111,13 @@ _NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_st
 
 indicators = (
     Indicator(
-        name="g", title="G, relative", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        name="g", compares_spread=True, title="G, relative", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
         meaning="Generalizability coefficient of one run: relative error over items in their pictures, seeds and forms.",
         compute=lambda case: _of_one_run(case, case.once(_study).g),
     ),
     Indicator(
-        name="phi", title="Phi, absolute", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        name="phi", compares_spread=True, title="Phi, absolute", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
         meaning="Dependability Phi of one run: absolute error over items in their pictures, seeds and forms.",
         compute=lambda case: _of_one_run(case, case.once(_study).phi),

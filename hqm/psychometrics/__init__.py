@@ -55,6 +55,8 @@ from hqm.psychometrics.families import (
     family_dependence,
     leave_one_out,
     range_restriction,
+    too_few_families,
+    too_near_a_bound,
 )
 from hqm.psychometrics.form_effect import (
     FormReliability,
@@ -88,7 +90,7 @@ from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
 from hqm.psychometrics.moments import Moments, crossed_components
 from hqm.psychometrics.multiple import benjamini_hochberg, holm, holm_in_order
 from hqm.psychometrics.noise import noise_floor
-from hqm.psychometrics.omega import minres_loadings, omega_t
+from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
 from hqm.psychometrics.planted import PlantedFaults, planted_faults, with_wrong_keys
 from hqm.psychometrics.position import PositionBias, position_bias
 from hqm.psychometrics.probability import (
@@ -119,6 +121,7 @@ from hqm.psychometrics.splitting import SplitHalf, split_half
 from hqm.psychometrics.standardized import standardized_alpha
 from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
+from hqm.psychometrics.two_way import agreement_bounds, never_narrower
 from hqm.psychometrics.weights import stream
 from hqm.psychometrics.wrong_keys import ItemToRead, ReadingList, reading_list
 
@@ -203,6 +206,7 @@ __all__ = [
     "Violation",
     "acquiescence",
     "aggregate",
+    "agreement_bounds",
     "agreement_left_out",
     "balanced_score",
     "benchmark_agreement",
@@ -267,7 +271,9 @@ __all__ = [
     "minimum_detectable_difference",
     "minres_loadings",
     "multitrait_multimethod",
+    "never_narrower",
     "noise_floor",
+    "omega_of_types",
     "omega_t",
     "pair_coherence",
     "pair_order",
@@ -308,6 +314,8 @@ __all__ = [
     "subscore_value",
     "table_agreement",
     "temperature_curve",
+    "too_few_families",
+    "too_near_a_bound",
     "top_k_overlap",
     "type_coverage",
     "weighted_reliability",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.correlation import inverse_tanh_interval, is_constant, paired, pearson, size_of
+from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Coefficient
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
@@ -101,7 +103,12 @@ class KendallW:
 
 
 def kendall_w(
-    scores: npt.ArrayLike, rng: np.random.Generator, *, level: float = 0.95, n_bootstrap: int = 2000
+    scores: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    families: Sequence[str] | None = None,
+    level: float = 0.95,
+    n_bootstrap: int = 2000,
 ) -> KendallW:
     """Kendall's W: how alike several administrations rank the respondents.
 
@@ -116,7 +123,8 @@ def kendall_w(
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
     - `rng`: Draws the respondents of the bootstrap.
     - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on atanh scale,
-      moved so that its middle lies on the estimate; it generalises over respondents and needs 5 of them.
+      moved so that its middle lies on the estimate; it generalises over respondents and needs 10 of them, or 10 families.
+    - `families`: (respondents,): relatives are drawn together.
 
     The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when an administration
     ties all respondents.
@@ -131,7 +139,8 @@ def kendall_w(
     (0.827731, 22.348739)
     """
     x = shaped(scores, "respondents, administrations")
-    x = x[np.isfinite(x).all(axis=1)]
+    kept = np.isfinite(x).all(axis=1)
+    x, labels = x[kept], np.arange(len(x))[kept] if families is None else np.asarray(families)[kept]
     m, k = x.shape
     name = "Kendall's W"
     if m < 3 or k < 2:
@@ -152,13 +161,14 @@ def kendall_w(
         )
     value = float(_w(x[None])[0])
     low = high = math.nan
-    if m >= 5 and value < 1.0 - 1e-12:
-        drawn = _w(x[rng.integers(0, m, size=(n_bootstrap, m))])
+    units = len(np.unique(labels))
+    if units >= FEWEST and value < 1.0 - 1e-12:
+        drawn = _drawn(x, labels, rng, n_bootstrap)
         drawn = np.arctanh(np.clip(drawn[np.isfinite(drawn)], 0.0, 1 - 1e-9))
         tails = np.quantile(drawn, [0.5 - level / 2, 0.5, 0.5 + level / 2])
         centre = math.atanh(value)
         low, high = (float(np.tanh(max(0.0, centre + end - tails[1]))) for end in (tails[0], tails[2]))
-    elif m >= 5:
+    elif units >= FEWEST:
         low = high = 1.0
     method = "respondent bootstrap on atanh" if math.isfinite(low) else ""
     return KendallW(
@@ -167,6 +177,14 @@ def kendall_w(
         (k * value - 1) / (k - 1),
         k,
     )
+
+
+def _drawn(x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, draws: int) -> Array:
+    """W of samples of respondents, or of families where some are relatives."""
+    if len(np.unique(labels)) == len(x):
+        return _w(x[rng.integers(0, len(x), size=(draws, len(x)))])
+    counts = multiplicities(len(x), rng, draws, labels.tolist()).astype(np.int64)
+    return np.concatenate([_w(np.repeat(x, count, axis=0)[None]) for count in counts])
 
 
 def _w(x: Array) -> Array:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Flags, shaped
-from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.clusters import cluster_sums, labels_of
+from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.two_way import error_bounds, never_narrower
 
 
 def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Array:
@@ -28,14 +30,17 @@ def refusal_of(x: Array, what: str, *, items: int = 2) -> tuple[Status, str] | N
     m, k = x.shape
     if m < 3 or k < items:
         return "insufficient", f"{what} needs 3 respondents and {items} items, there are {m} and {k}"
-    if is_constant(x.sum(axis=1)):
+    if is_constant(np.nanmean(x, axis=1)):
         return "degenerate", "all respondents have the same total"
     return None
 
 
 def varies_of(x: Array) -> Flags:
     """Which columns vary beyond rounding."""
-    return np.asarray(np.ptp(x, axis=0) > 1e-12 * np.maximum(1.0, np.abs(x).max(axis=0, initial=0.0)))
+    if x.size == 0:
+        return np.zeros(x.shape[1], dtype=bool)
+    spread = np.nanmax(x, axis=0) - np.nanmin(x, axis=0)
+    return np.asarray(spread > 1e-12 * np.maximum(1.0, np.nanmax(np.abs(x), axis=0)))
 
 
 def flags_of(x: Array, value: float) -> tuple[str, ...]:
@@ -46,19 +51,16 @@ def flags_of(x: Array, value: float) -> tuple[str, ...]:
     return tuple(flags + (["REDUNDANT"] if value > 0.95 else []))
 
 
-def _alpha(x: Array) -> float:
-    k = x.shape[1]
-    total = float(x.sum(axis=1).var(ddof=1))
-    return k / (k - 1) * (1 - float(x.var(axis=0, ddof=1).sum()) / total) if total > 0 else math.nan
-
-
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Cronbach's alpha with Feldt's interval, and what it would be without the items that nobody or everybody passes.
+    """Cronbach's alpha with its intervals, and what it would be without the items that nobody or everybody passes.
 
-    `coefficient` carries the interval and the flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as
-    respondents or more: the covariances cannot be modelled), `ZERO_VARIANCE_ITEMS`. `varying` is computed on the
-    `k_varying` items that vary.
+    - `coefficient`: Alpha over clusters, with Feldt's interval over respondents and, in `fixed`, the one for these respondents
+      over other clusters. Flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as respondents or more: the
+      covariances cannot be modelled), `ZERO_VARIANCE_ITEMS`.
+    - `varying`: The same on the `k_varying` items that vary.
+    - `of_items`: Alpha with items as the parts whatever they share; the same where every item stands alone.
+    - `parts`: The number of clusters.
     """
 
     coefficient: Coefficient
@@ -66,60 +68,154 @@ class Alpha:
     n: int
     k: int
     k_varying: int
+    of_items: float = math.nan
+    parts: int = 0
 
 
 def cronbach_alpha(
-    scores: npt.ArrayLike, *, level: float = 0.95, drop: Literal["respondents", "items"] = "respondents"
+    scores: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+    drop: Literal["respondents", "items", "answers"] = "respondents",
 ) -> Alpha:
     """Cronbach's alpha; for items scored 0 or 1 it is Kuder and Richardson's formula 20.
 
     It estimates how well the total would agree with the total of another sample of as many such items. It is a lower
-    bound of reliability when the items' errors are unrelated. It does not show that the items measure one thing, and it
-    grows with their number: thousands of items reach .95 with little in common.
+    bound of reliability when the items' errors are unrelated. Those of items that share a picture are not: a picture that
+    a model sees well helps all its questions. So pictures, not items, are the parts of the test (Sireci, S. G., Thissen, D.
+    and Wainer, H. (1991). Journal of Educational Measurement, 28, 237-247), with r the residual of respondent x item:
 
-        alpha = k / (k - 1) (1 - sum s2_i / s2_total)
-        interval (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(k - 1))
+        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster c)^2 / n_m^2
+              = k / (k - 1) (1 - sum s2_i / s2_total) where every item stands alone
+        over respondents (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
 
-    Cronbach, L. J. (1951). Psychometrika, 16, 297-334. The interval generalises over respondents.
+    It does not show that the items measure one thing, and it grows with their number: thousands of items reach .95 with
+    little in common. Cronbach, L. J. (1951). Psychometrika, 16, 297-334.
 
-    - `scores`: (respondents, items).
-    - `drop`: What to leave out where a score is missing: the respondent, or the item.
+    - `scores`: (respondents, items); `clusters`: (items,): labels of what items share.
+    - `n_effective`: The number of independent respondents, where some are relatives.
+    - `drop`: What to leave out where a score is missing: the respondent, the item, or that answer alone.
 
     The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals agree. There is no
-    interval below 4 respondents.
+    interval over respondents below 4 independent ones, and none for these below 10 clusters.
 
     >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).coefficient.value, 4)
     0.8628
     """
-    x = complete_scores(scores, drop)
+    x, labels = shaped(scores, "respondents, items"), labels_of(clusters, np.shape(scores)[-1])
+    if drop == "answers":
+        scored = np.isfinite(x)
+        x, labels = x[scored.any(axis=1)][:, scored.any(axis=0)], labels[scored.any(axis=0)]
+    else:
+        labels = labels[np.isfinite(x).all(axis=0)] if drop == "items" else labels
+        x = complete_scores(x, drop)
     m, k = x.shape
+    parts = len(np.unique(labels))
     varies = varies_of(x) if m else np.zeros(k, dtype=bool)
     refusal = refusal_of(x, "alpha")
+    if refusal is None and parts < 2:
+        refusal = ("insufficient", "alpha needs 2 pictures, there is one")
     if refusal:
         none = Coefficient.absent(*refusal, m)
         return Alpha(none, none, m, k, int(varies.sum()))
-    value = _alpha(x)
-    low, high = _alpha_interval(value, m, k, level)
+    coefficient = _alpha(x, labels, n_effective, level)
     kept = x[:, varies]
-    if kept.shape[1] < 2:
+    if len(np.unique(labels[varies])) < 2:
         without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
     else:
-        less = _alpha(kept)
-        without = Coefficient(less, *_alpha_interval(less, m, kept.shape[1], level), m, level, "Feldt")
-    return Alpha(
-        Coefficient(value, low, high, m, level, "Feldt", flags=flags_of(x, value)), without, m, k, kept.shape[1]
-    )
+        without = _alpha(kept, labels[varies], n_effective, level)
+    of_items = coefficient.value if parts == k else _alpha(x, np.arange(k), n_effective, level).value
+    coefficient = replace(coefficient, flags=flags_of(x, coefficient.value), n_items=k)
+    return Alpha(coefficient, without, m, k, kept.shape[1], of_items, parts)
 
 
-def _alpha_interval(value: float, m: int, k: int, level: float) -> tuple[float, float]:
-    if m < 4:
+def _alpha(x: Array, labels: npt.NDArray[np.generic], n_effective: float | None, level: float) -> Coefficient:
+    error = relative_error(x, labels)
+    return error.reliability("Feldt", n_effective, level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelativeError:
+    """Scores of respondents, and what of them other clusters of items would have changed.
+
+    - `sums, sizes`: (respondents, clusters): item scores and numbers of items scored.
+    - `residuals`: (respondents, clusters): sums of what neither respondent nor item explains.
+    - `factor`: What makes their squares unbiased.
+    """
+
+    sums: Array
+    sizes: Array
+    residuals: Array
+    factor: float
+
+    @property
+    def value(self) -> float:
+        """1 - error variance / variance of the scores."""
+        n = self.sizes.sum(axis=1)
+        error = self.factor * float(((self.residuals**2).sum(axis=1) / n**2).mean())
+        spread = float((self.sums.sum(axis=1) / n).var(ddof=1))
+        return 1 - error / spread if spread > 0 else math.nan
+
+    def log_ratios(self) -> Array:
+        """(clusters,): log(error / variance) with each cluster left out, up to a constant."""
+        n = self.sizes.sum(axis=1)[:, None] - self.sizes
+        squares = self.residuals**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = ((squares.sum(axis=1)[:, None] - squares) / n**2).mean(axis=0)
+            spread = ((self.sums.sum(axis=1)[:, None] - self.sums) / n).var(axis=0, ddof=1)
+            return np.asarray(np.log(error / spread))
+
+    def reliability(self, method: str, n_effective: float | None, level: float) -> Coefficient:
+        """The coefficient with both intervals."""
+        m, parts = self.sums.shape
+        value, size = self.value, size_of(m, n_effective)
+        low, high = feldt_interval(value, size, parts, level)
+        fixed = error_bounds(1 - value, self.log_ratios(), level)
+        if size < m:
+            method = f"{method}, n_eff {size:.4g}"
+        return never_narrower(
+            Coefficient(value, low, high, m, level, method if math.isfinite(low) else "", fixed=fixed)
+        )
+
+
+def relative_error(
+    scores: Array, labels: npt.NDArray[np.generic], strata: npt.NDArray[np.generic] | None = None
+) -> RelativeError:
+    """Split scores into respondent, item and residual, answers that are missing left out, and sum within clusters.
+
+    - `scores, labels`: (respondents, items) and the items' clusters.
+    - `strata`: (items,): kinds of items; what a respondent does on a kind is then no residual.
+    """
+    scored = np.isfinite(scores)
+    kinds = [np.ones(scores.shape[1], dtype=bool)] if strata is None else [strata == kind for kind in np.unique(strata)]
+    residual = np.where(scored, scores, 0.0)
+    # one pass is exact where nothing is missing
+    for _ in range(1 if scored.all() else 4):
+        residual = np.where(scored, residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1), 0.0)
+        for kind in kinds:
+            count = np.maximum(scored[:, kind].sum(axis=1, keepdims=True), 1)
+            residual[:, kind] -= residual[:, kind].sum(axis=1, keepdims=True) / count
+            residual = np.where(scored, residual, 0.0)
+    for kind in kinds:
+        parts = len(np.unique(labels[kind]))
+        residual[:, kind] *= math.sqrt(parts / (parts - 1)) if parts > 1 else math.nan
+    sums, sizes = cluster_sums(np.where(scored, scores, 0.0), scored, labels)
+    m = len(scores)
+    return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
+
+
+def feldt_interval(value: float, size: float, parts: int, level: float) -> tuple[float, float]:
+    """The interval of a reliability over respondents, from its number of respondents and of parts."""
+    if size < 4:
         return math.nan, math.nan
     if value >= 1 - 1e-14:
         return 1.0, 1.0
     from scipy.stats import f
 
     tail = (1 - level) / 2
-    upper, lower = (float(f.ppf(p, m - 1, (m - 1) * (k - 1))) for p in (1 - tail, tail))
+    upper, lower = (float(f.ppf(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail))
     return 1 - (1 - value) * upper, 1 - (1 - value) * lower
 
 
@@ -216,9 +312,10 @@ def with_bootstrap(
 def stratified_alpha(
     scores: npt.ArrayLike,
     strata: Sequence[str],
-    rng: np.random.Generator | None = None,
+    clusters: npt.ArrayLike | None = None,
     *,
-    families: Sequence[str] | None = None,
+    n_effective: float | None = None,
+    level: float = 0.95,
 ) -> Coefficient:
     """The reliability of a total over several kinds of items, each kind with its own alpha.
 
@@ -226,34 +323,31 @@ def stratified_alpha(
 
         1 - sum_t s2_t (1 - alpha_t) / s2_total,   s2_t = variance of the total over stratum t
 
+    Items of several kinds that share a picture share an error, which is counted with `clusters` as in `cronbach_alpha`.
     Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and Psychological Measurement, 25, 291-312.
 
-    - `scores`: (respondents, items); respondents with a missing score are left out.
+    - `scores`: (respondents, items); an answer that is missing is left out.
     - `strata`: (items,): the kind of each item.
-    - `rng, families`: As in `lambda2`.
+    - `clusters, n_effective`: As in `cronbach_alpha`, with the same intervals.
 
-    The status is `insufficient` where a stratum has one item only: its error cannot be known.
+    The status is `insufficient` where a stratum has one item, or one cluster, only: its error cannot be known.
 
     >>> scores = [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]
     >>> round(stratified_alpha(scores, ["a", "a", "b", "b"]).value, 4)
     0.7333
     """
-    x, labels = complete_scores(scores), np.asarray(strata)
-    if labels.shape != (x.shape[1],):
-        raise ValueError(f"one stratum an item is needed, got {labels.shape} for {x.shape[1]} items")
-    names, sizes = np.unique(labels, return_counts=True)
-    if len(names) and sizes.min() < 2:
-        alone = ", ".join(str(name) for name in names[sizes < 2])
-        return Coefficient.absent("insufficient", f"strata with a single item: {alone}", x.shape[0])
-
-    def value(x: Array) -> float:
-        total = float(x.sum(axis=1).var(ddof=1))
-        error = 0.0
-        for name, k in zip(names, sizes, strict=True):
-            part = x[:, labels == name]
-            spread, items = float(part.sum(axis=1).var(ddof=1)), float(part.var(axis=0, ddof=1).sum())
-            # s2_t (1 - alpha_t), which exists also where the stratum's total does not vary
-            error += spread - float(k) / (float(k) - 1) * (spread - items)
-        return 1 - error / total if total > 0 else math.nan
-
-    return with_bootstrap(x, value, "stratified alpha", rng, families)
+    x, kinds = shaped(scores, "respondents, items"), np.asarray(strata)
+    if kinds.shape != (x.shape[1],):
+        raise ValueError(f"one stratum an item is needed, got {kinds.shape} for {x.shape[1]} items")
+    scored = np.isfinite(x)
+    labels = labels_of(clusters, x.shape[1])[scored.any(axis=0)]
+    x, kinds = x[scored.any(axis=1)][:, scored.any(axis=0)], kinds[scored.any(axis=0)]
+    m = x.shape[0]
+    alone = [str(kind) for kind in np.unique(kinds) if len(np.unique(labels[kinds == kind])) < 2]
+    if alone:
+        return Coefficient.absent("insufficient", f"strata with a single item or picture: {', '.join(alone)}", m)
+    refusal = refusal_of(x, "stratified alpha")
+    if refusal:
+        return Coefficient.absent(*refusal, m)
+    value = relative_error(x, labels, kinds).reliability("Feldt", n_effective, level)
+    return replace(value, flags=flags_of(x, value.value), n_items=x.shape[1])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile
-from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -217,14 +217,16 @@ class DependentCorrelations:
 
     difference: float
     t: float
-    df: int
+    df: float
     p: float
     n: int
     status: Status = "ok"
     reason: str = ""
 
 
-def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrelations:
+def williams_test(
+    r12: float, r13: float, r23: float, n: int, *, n_effective: float | None = None
+) -> DependentCorrelations:
     """Williams' test of whether a criterion correlates with one measure better than with another.
 
     Both correlations come from the same respondents, so their intervals must not be compared as if independent.
@@ -235,25 +237,29 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> DependentCorrel
     Williams (1959); Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251.
 
     - `r12, r13, r23`: The criterion with each of the two measures, and the two measures with each other.
+    - `n_effective`: The number of independent respondents among the n, where some are relatives; it takes n's place.
 
-    The status is `insufficient` below 4 respondents or with a missing correlation, `degenerate` where the two measures
+    The status is `insufficient` below 4 independent respondents or with a missing correlation, `degenerate` where the two measures
     are the same, and `not_applicable` where no data can have these three correlations.
     >>> round(williams_test(0.4, 0.3, 0.1, 103).t, 2)
     0.83
     """
-    nan = math.nan
-    if n < 4 or not all(map(math.isfinite, (r12, r13, r23))):
-        reason = f"the test needs 4 respondents and three correlations, there are {n}: {r12}, {r13}, {r23}"
-        return DependentCorrelations(r12 - r13, nan, n - 3, nan, n, "insufficient", reason)
+    nan, size = math.nan, size_of(n, n_effective)
+    if size < 4 or not all(map(math.isfinite, (r12, r13, r23))):
+        count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
+        reason = (
+            f"the test needs 4 independent respondents and three correlations, there are {count}: {r12}, {r13}, {r23}"
+        )
+        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "insufficient", reason)
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -1e-9 or max(map(abs, (r12, r13, r23))) > 1:
         reason = "no scores can have these three correlations"
-        return DependentCorrelations(r12 - r13, nan, n - 3, nan, n, "not_applicable", reason)
-    below = 2 * (n - 1) / (n - 3) * max(0.0, determinant) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "not_applicable", reason)
+    below = 2 * (size - 1) / (size - 3) * max(0.0, determinant) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     if below <= 1e-15:
         reason = "the two measures are the same up to scale"
-        return DependentCorrelations(r12 - r13, nan, n - 3, nan, n, "degenerate", reason)
+        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "degenerate", reason)
     from scipy.stats import t as student
 
-    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    return DependentCorrelations(r12 - r13, t, n - 3, 2 * float(student.sf(abs(t), n - 3)), n)
+    t = (r12 - r13) * math.sqrt((size - 1) * (1 + r23) / below)
+    return DependentCorrelations(r12 - r13, t, size - 3, 2 * float(student.sf(abs(t), size - 3)), n)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, shaped_alike
-from hqm.psychometrics.correlation import is_constant, pearson
+from hqm.psychometrics.arrays import Array, Flags, shaped_alike
+from hqm.psychometrics.clusters import labels_of
+from hqm.psychometrics.consistency import relative_error
+from hqm.psychometrics.correlation import is_constant, pearson, size_of
 from hqm.psychometrics.families import Influence, leave_one_out
-from hqm.psychometrics.resampling import respondent_bootstrap
+from hqm.psychometrics.left_out import left_out_bounds
+from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.two_way import linear_bounds, never_narrower, respondent_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,9 @@ class CriterionValidity:
 def criterion_validity(
     automatic: npt.ArrayLike,
     human: npt.ArrayLike,
-    rng: np.random.Generator | None = None,
+    clusters: npt.ArrayLike | None = None,
     *,
-    families: Sequence[str] | None = None,
     n_eff: float | None = None,
-    replicates: int = 2000,
     level: float = 0.95,
 ) -> CriterionValidity:
     """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without attenuation.
@@ -62,9 +63,11 @@ def criterion_validity(
     answers. The correlation with the full automatic score is weakened by the few labelled items. The third value takes
     the items' sampling error out of both and the shared error out of the covariance:
 
-        (s_AH - c_AH / n) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h
+        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH = MP_AH / n
 
-    with MS the residual mean square of respondent x item and c_AH the residual mean product on labelled items.
+    with MS the residual mean square of respondent x item and MP the residual mean product on labelled items; where items
+    share a picture, residuals are summed within pictures before they are squared (`relative_error`). Over other respondents
+    every respondent is left out once, for these every cluster of items.
 
     Spearman, C. (1904). American Journal of Psychology, 15, 72-101; correlated errors: Zimmerman, D. W. and Williams,
     R. H. (1977). British Journal of Mathematical and Statistical Psychology, 30, 135-147. Always read beside the raw
@@ -73,11 +76,12 @@ def criterion_validity(
     - `automatic`: (respondents, items): NaN items are left out for all.
     - `human`: The same shape: NaN where no person judged. Labelled items must be a random sample of the items; those
       labelled for every respondent are used.
-    - `rng`: With a generator: the interval of the disattenuated value by resampling respondents, or families of them.
-    - `n_eff`: The number of independent respondents, for the intervals of the raw correlations.
+    - `clusters`: (items,): labels of what items share.
+    - `n_eff`: The number of independent respondents, where some are relatives.
 
-    A part is `insufficient` below 3 respondents, 2 items or 2 labelled items; `degenerate` where a score does
-    not vary or its variance is all sampling error. Flags: `ATTENUATION` (the human score's reliability is below .95),
+    A part is `insufficient` below 3 respondents, 2 items or 2 labelled items (2 pictures); `degenerate` where a score does
+    not vary or its variance is all sampling error. The disattenuated value
+    has no interval below 10 independent respondents. Flags: `ATTENUATION` (the human score's reliability is below .95),
     `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
 
     >>> rng = np.random.default_rng(0)
@@ -90,10 +94,11 @@ def criterion_validity(
     """
     a, h = shaped_alike(automatic, human, "respondents, items")
     known = np.isfinite(a).all(axis=0)
+    labels = labels_of(clusters, a.shape[1])[known]
     a, h = a[:, known], h[:, known]
-    labelled = np.isfinite(h).all(axis=0)
+    labelled: Flags = np.asarray(np.isfinite(h).all(axis=0))
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
-    if m < 3 or n < 2 or size < 2:
+    if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
         reason = (
             "criterion validity needs 3 respondents and 2 items that are scored and labelled for all of them, "
             f"there are {m} respondents, {n} scored and {size} labelled items"
@@ -102,24 +107,24 @@ def criterion_validity(
         nan = math.nan
         lone = Influence(nan, status="insufficient", reason=reason)
         return CriterionValidity(none, none, none, nan, nan, nan, lone, m, n, size)
-    if families is not None and len(families) != m:
-        raise ValueError(f"one family label a respondent is needed, got {len(families)} for {m}")
     part, judged = a[:, labelled], h[:, labelled]
     x, y = a.mean(axis=1), judged.mean(axis=1)
-    full = pearson(x, y, level=level, n_effective=n_eff)
+    full = replace(pearson(x, y, level=level, n_effective=n_eff), n_items=n)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
-    moments = _Moments(a, judged, part)
-    every = np.ones((1, m))
-    s_a, s_h, v_a, v_h = (float(v[0]) for v in moments.variances(every))
-    rel_a, rel_h = (1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, v_a), (s_h, v_h)))
-    corrected = _disattenuated(moments, full, m, rng, families, replicates, level)
+    moments = _moments(a, judged, labels, labelled)
+    if full.status == "ok":
+        full = never_narrower(replace(full, fixed=left_out_bounds(full.value, moments.correlations())))
+    s_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
+    rel_a, rel_h = (1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, moments.v_a), (s_h, moments.v_h)))
+    corrected = _disattenuated(moments, full, size_of(m, n_eff), level)
     flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
     ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
+    same = replace(pearson(part.mean(axis=1), y, level=level, n_effective=n_eff), n_items=size)
     return CriterionValidity(
         full,
-        pearson(part.mean(axis=1), y, level=level, n_effective=n_eff),
+        same,
         corrected,
         ceiling,
         rel_a,
@@ -128,8 +133,8 @@ def criterion_validity(
         m,
         n,
         size,
-        v_h * size,
-        s_h - v_h,
+        moments.v_h * size,
+        s_h - moments.v_h,
         flags,
     )
 
@@ -138,83 +143,86 @@ def _plain(x: Array, y: Array) -> float:
     return math.nan if is_constant(x) or is_constant(y) else float(np.corrcoef(x, y)[0, 1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Moments:
-    """Residual mean squares and products for any multiplicities of the respondents, without touching the items again.
+    """Scores of respondents with each cluster left out (the last column: with none), and the error variances of scores.
 
-    With item scores centred by respondent, the residual sum of squares of a two-way table is w'diag(K) - w'Kw / M,
-    where K holds the inner products of the respondents.
+    `shared` is the error that both scores have in common, because the labelled items are among those scored.
     """
 
-    def __init__(self, a: Array, judged: Array, part: Array) -> None:
-        self.x, self.y = a.mean(axis=1), judged.mean(axis=1)
-        self.n, self.size = a.shape[1], judged.shape[1]
-        a, judged, part = (v - v.mean(axis=1, keepdims=True) for v in (a, judged, part))
-        self.inner_a, self.inner_h, self.inner_ah = a @ a.T, judged @ judged.T, part @ judged.T
+    x: Array
+    y: Array
+    v_a: float
+    v_h: float
+    shared: float
 
-    def _residual(self, weights: Array, inner: Array, items: int) -> Array:
-        total = weights.sum(axis=1)
-        square = weights @ np.diag(inner) - np.einsum("bi,ij,bj->b", weights, inner, weights) / total
-        return np.asarray(square / ((total - 1) * (items - 1)))
+    def correlations(self) -> Array:
+        """(clusters,): Pearson's correlation with each cluster left out."""
+        return self._over(0.0, 0.0, 0.0)[:-1]
 
-    def _covariance(self, weights: Array, x: Array, y: Array) -> Array:
-        total = weights.sum(axis=1)
-        return np.asarray((weights @ (x * y) - (weights @ x) * (weights @ y) / total) / (total - 1))
+    def disattenuated(self) -> Array:
+        """(clusters + 1,): the corrected correlation; NaN where a true variance is not positive."""
+        return self._over(self.v_a, self.v_h, self.shared)
 
-    def variances(self, weights: Array) -> tuple[Array, Array, Array, Array]:
-        """Between respondents for the automatic and the human scores, then the error variance of each."""
-        x, y = self.x - self.x.mean(), self.y - self.y.mean()
-        return (
-            self._covariance(weights, x, x),
-            self._covariance(weights, y, y),
-            self._residual(weights, self.inner_a, self.n) / self.n,
-            self._residual(weights, self.inner_h, self.size) / self.size,
-        )
+    def without_respondents(self) -> Array:
+        """(respondents,): the corrected correlation with each respondent left out."""
+        kept = ~np.eye(len(self.x), dtype=bool)
+        x, y = (np.stack([column[:, -1][row] for row in kept], axis=1) for column in (self.x, self.y))
+        return _corrected(x, y, self.v_a, self.v_h, self.shared)
 
-    def disattenuated(self, weights: Array) -> Array:
-        """The corrected correlation; NaN where a true variance is not positive."""
-        s_a, s_h, v_a, v_h = self.variances(weights)
-        x, y = self.x - self.x.mean(), self.y - self.y.mean()
-        shared = self._residual(weights, self.inner_ah, self.size) / self.n
-        product = np.where((s_a > v_a) & (s_h > v_h), (s_a - v_a) * (s_h - v_h), np.nan)
-        return np.asarray((self._covariance(weights, x, y) - shared) / np.sqrt(product))
+    def _over(self, v_a: float, v_h: float, shared: float) -> Array:
+        return _corrected(self.x, self.y, v_a, v_h, shared)
 
 
-def _disattenuated(
-    moments: _Moments,
-    full: Coefficient,
-    m: int,
-    rng: np.random.Generator | None,
-    families: Sequence[str] | None,
-    replicates: int,
-    level: float,
-) -> Coefficient:
+def _corrected(x: Array, y: Array, v_a: float, v_h: float, shared: float) -> Array:
+    """Correlations of (respondents, sets) scores, the error variances and the shared error taken off."""
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    s_a, s_h, s_ah = ((u * v).sum(axis=0) / (len(x) - 1) for u, v in ((x, x), (y, y), (x, y)))
+    product = np.where((s_a > v_a) & (s_h > v_h), (s_a - v_a) * (s_h - v_h), np.nan)
+    return np.asarray((s_ah - shared) / np.sqrt(product))
+
+
+def _moments(a: Array, judged: Array, labels: npt.NDArray[np.generic], labelled: Flags) -> _Moments:
+    number = np.unique(labels, return_inverse=True)[1]
+    automatic, human = relative_error(a, number), relative_error(judged, number[labelled])
+    where = np.unique(number[labelled])
+    n, size = a.shape[1], judged.shape[1]
+    v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
+    v_h = human.factor * float((human.residuals**2).sum(axis=1).mean()) / size**2
+    # a labelled picture's other items share its error; the products have as many degrees of freedom as labelled pictures
+    count, many = len(where), automatic.sums.shape[1]
+    unbiased = math.sqrt(count / (count - 1) * (many - 1) / many)
+    product = unbiased * float((automatic.residuals[:, where] * human.residuals).sum(axis=1).mean())
+    sums, sizes = np.zeros((2, *automatic.sums.shape))
+    sums[:, where], sizes[:, where] = human.sums, human.sizes
+    x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
+    y = (sums.sum(axis=1, keepdims=True) - sums) / (size - sizes)
+    every = a.mean(axis=1, keepdims=True), judged.mean(axis=1, keepdims=True)
+    return _Moments(
+        np.hstack([x, every[0]]), np.hstack([y, every[1]]), v_a, v_h, automatic.factor * product / (n * size)
+    )
+
+
+def _disattenuated(moments: _Moments, full: Coefficient, independent: float, level: float) -> Coefficient:
     if full.status != "ok":
         return full
-    value = float(moments.disattenuated(np.ones((1, m)))[0])
+    values = moments.disattenuated()
+    value, m = float(values[-1]), full.n
     if not math.isfinite(value):
         reason = "a score varies no more between respondents than its items' sampling error: nothing true is left"
         return Coefficient.absent("degenerate", reason, m)
-    bounds, se = None, math.nan
-    if rng is not None:
-
-        def capped(weights: Array) -> Array:
-            return np.clip(moments.disattenuated(weights), -1.0, 1.0)
-
-        with np.errstate(invalid="ignore", divide="ignore"):
-            bounds, se = respondent_bootstrap(capped, m, rng, families=families, replicates=replicates, level=level)
-    low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
+    low, high, method = math.nan, math.nan, ""
+    if independent >= FEWEST:
+        low, high = respondent_bounds(value, moments.without_respondents(), independent, level)
+        method = "respondent jackknife" if independent == m else f"respondent jackknife, n_eff {independent:.4g}"
     over = abs(value) > 1
-    return Coefficient(
-        math.copysign(1.0, value) if over else value,
-        low,
-        high,
-        m,
-        level,
-        bounds.method if bounds else "disattenuated",
-        se=se,
-        raw=value if over else math.nan,
-        flags=("CAPPED",) if over else (),
-    )
+    return never_narrower(
+        Coefficient(
+            math.copysign(1.0, value) if over else value, low, high, m, level, method, raw=value if over else math.nan,
+            fixed=linear_bounds(value, values[:-1], level) if m >= FEWEST else None,
+            flags=("CAPPED",) if over else (), n_items=full.n_items,
+        )
+    )  # fmt: skip
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:

@@ -9,17 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import normal_quantile, shaped
+from hqm.psychometrics.arrays import Array, normal_quantile, shaped
 from hqm.psychometrics.correlation import is_constant
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Coefficient, Status
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyDependence:
     """How alike relatives are, and how many independent respondents that leaves.
 
-    `icc` is raw when negative; `n_eff` uses it cut to 0..1 and lies between the number of families and of respondents
-    (it may go below the former where families differ in size).
+    - `icc`: The correlation within families; raw when negative.
+    - `n_eff`: The number of independent respondents. It uses `icc` cut to 0..1 and lies between the number of families and of
+      respondents (it may go below the former where families differ in size). One family counts as 1, whatever its size.
+    - `p`: The share of random exchanges of respondents between families that make relatives at least this alike; NaN without
+      a generator.
+    - `n, families`: How many respondents and families there are.
     """
 
     icc: Coefficient
@@ -27,9 +31,73 @@ class FamilyDependence:
     n: int
     families: int
     flags: tuple[str, ...] = ()
+    p: float = math.nan
 
 
-def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: float = 0.95) -> FamilyDependence:
+TAILED = 1.0
+"""Above this excess kurtosis of respondents' scores no interval over respondents of a ratio of variances is given."""
+
+
+def too_near_a_bound(scores: npt.ArrayLike) -> str:
+    """Why the spread of other respondents cannot be told from these, whose scores crowd at 0 or 1; empty where it can.
+
+    Rates near a bound are skewed: most respondents lie close to it, a few far off, and a sample seldom holds the few. Its
+    variance is then mostly too small, and an interval of a reliability or a correlation over other respondents holds the
+    truth in 76 to 90 % of cases (docs/psychometrics_coverage.md). The kurtosis is that of the beta distribution with the
+    sample's mean and variance, because a sample's own hides the tail as its variance does.
+
+    - `scores`: (respondents,): anything outside 0..1 is no share and has no bound to be near.
+
+    >>> too_near_a_bound([0.5, 0.6, 0.7, 0.65]), too_near_a_bound([0.99, 0.985, 0.97, 0.94])[:40]
+    ('', 'the scores crowd at 1 (mean 0.971, stand')
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    x = x[np.isfinite(x)]
+    if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
+        return ""
+    mean, variance = float(x.mean()), float(x.var(ddof=1))
+    total = mean * (1 - mean) / variance - 1
+    if total <= 0:
+        return ""
+    a, b = mean * total, (1 - mean) * total
+    excess = 6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
+    if excess <= TAILED:
+        return ""
+    return (
+        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation {math.sqrt(variance):.3f}): how far other "
+        f"respondents would spread cannot be told from these {len(x)}"
+    )
+
+
+FEWEST_FAMILIES = 5
+"""Where respondents are relatives, fewer families than this say too little of how alike relatives are."""
+
+
+def too_few_families(families: Sequence[str]) -> str:
+    """Why nothing can be said of other respondents, where the respondents are of few families; empty where it can.
+
+    Below five families their likeness is hardly known, and no effective number of respondents stands on firm ground:
+    intervals over respondents then hold the truth in 85 % of cases or fewer (docs/psychometrics_coverage.md).
+
+    >>> too_few_families(["a", "a", "b", "c"]), too_few_families(["a", "b", "c"])
+    ('4 respondents are of 3 families: an interval over other respondents needs 5', '')
+    """
+    count, many = len(families), len(set(families))
+    if many == count or many >= FEWEST_FAMILIES:
+        return ""
+    if many == 1:
+        return f"all {count} respondents are of one family: nothing is known of other families"
+    return f"{count} respondents are of {many} families: an interval over other respondents needs {FEWEST_FAMILIES}"
+
+
+def family_dependence(
+    scores: npt.ArrayLike,
+    families: Sequence[str],
+    rng: np.random.Generator | None = None,
+    *,
+    permutations: int = 1999,
+    level: float = 0.95,
+) -> FamilyDependence:
     """The intraclass correlation of a score within families, and Kish's effective number of respondents.
 
     Checkpoints of one family share data and design, so twenty of them are fewer than twenty independent models, and
@@ -42,10 +110,12 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
 
     - `scores`: (respondents,): missing scores are left out with their labels.
     - `families`: (respondents,): a label each.
+    - `rng`: Draws the permutations of the test (Fisher, R. A. (1935). The Design of Experiments); without it there is no
+      test and no flag.
 
-    The status is `insufficient` with fewer than 3 respondents or 2 families, `not_applicable` where every respondent is
-    its own family (n_eff is then M), `degenerate` for equal scores. Flag `FAMILY_DEPENDENCE` above .2. The interval is
-    that of Searle for unequal families, with n0 in place of a common size.
+    The status is `insufficient` with fewer than 3 respondents, `not_applicable` where all are of one family (n_eff is then
+    1) or every respondent is its own (n_eff is then M), `degenerate` for equal scores (n_eff is then F). Flag
+    `FAMILY_DEPENDENCE` where p < .05. The interval is that of Searle for unequal families, with n0 for a common size.
 
     >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
     >>> round(result.icc.value, 3), round(result.n_eff, 2)
@@ -58,21 +128,23 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
     x, labels = x[known], labels[known]
     names, member = np.unique(labels, return_inverse=True)
     m, f = len(x), len(names)
-    if m < 3 or f < 2:
-        reason = f"a family correlation needs 3 respondents in 2 families, there are {m} in {f}"
-        return FamilyDependence(Coefficient.absent("insufficient", reason, m), math.nan, m, f)
+
+    def without(status: Status, reason: str, independent: float) -> FamilyDependence:
+        return FamilyDependence(Coefficient.absent(status, reason, m), independent, m, f)
+
     if m == f:
-        none = Coefficient.absent("not_applicable", "every respondent is a family of its own", m)
-        return FamilyDependence(none, float(m), m, f)
+        return without("not_applicable", "every respondent is a family of its own", float(m))
+    if f == 1:
+        return without("not_applicable", f"all {m} respondents are of one family", 1.0)
+    if m < 3:
+        return without("insufficient", f"a family correlation needs 3 respondents, there are {m}", float(f))
     if is_constant(x):
-        none = Coefficient.absent("degenerate", "all respondents have the same score", m)
-        return FamilyDependence(none, math.nan, m, f)
+        return without("degenerate", "all respondents have the same score", float(f))
     size = np.bincount(member).astype(np.float64)
-    mean = np.bincount(member, weights=x) / size
-    msb = float((size * (mean - x.mean()) ** 2).sum()) / (f - 1)
-    msw = float(((x - mean[member]) ** 2).sum()) / (m - f)
     crowd = float((size**2).sum()) / m
     n0 = (m - crowd) / (f - 1)
+    between, within = (float(square[0]) for square in _squares(x[None], member, size))
+    msb, msw = between / (f - 1), within / (m - f)
     value = (msb - msw) / (msb + (n0 - 1) * msw)
     low = high = 1.0
     if msw > 1e-14 * msb:
@@ -82,8 +154,21 @@ def family_dependence(scores: npt.ArrayLike, families: Sequence[str], *, level: 
         ends = msb / msw / float(fisher.ppf(tail, f - 1, m - f)), msb / msw * float(fisher.ppf(tail, m - f, f - 1))
         low, high = ((e - 1) / (e + n0 - 1) for e in ends)
     n_eff = m / (1 + (crowd - 1) * min(1.0, max(0.0, value)))
-    flags = ("FAMILY_DEPENDENCE",) if value > 0.2 else ()
-    return FamilyDependence(Coefficient(value, low, high, m, level, "one-way F", flags=flags), n_eff, m, f, flags)
+    p = math.nan
+    if rng is not None:
+        # what lies between families rises exactly as F does, because the total stays
+        drawn = _squares(rng.permuted(np.tile(x, (permutations, 1)), axis=1), member, size)[0]
+        p = (1 + int((drawn >= between * (1 - 1e-9)).sum())) / (permutations + 1)
+    flags = ("FAMILY_DEPENDENCE",) if p < 0.05 else ()
+    return FamilyDependence(Coefficient(value, low, high, m, level, "one-way F", flags=flags), n_eff, m, f, flags, p)
+
+
+def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array, Array]:
+    """(sets,) sums of squares between and within families, of (sets, respondents) scores."""
+    x = x - x.mean(axis=1, keepdims=True)
+    totals = x @ np.eye(len(size))[member]
+    between = (totals**2 / size).sum(axis=1)
+    return between, np.maximum((x**2).sum(axis=1) - between, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
-from hqm.psychometrics.correlation import is_constant, pearson
+from hqm.psychometrics.correlation import is_constant, pearson, size_of
+from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
+from hqm.psychometrics.two_way import linear_bounds, never_narrower, respondent_bounds
 
 NAME = "equal form shift (Q)"
 
@@ -140,10 +142,10 @@ def form_reliability(
     second: npt.ArrayLike,
     noise_first: npt.ArrayLike,
     noise_second: npt.ArrayLike,
-    rng: np.random.Generator,
     *,
+    without: tuple[Array, Array] | None = None,
+    n_effective: float | None = None,
     level: float = 0.95,
-    n_bootstrap: int = 2000,
 ) -> FormReliability:
     """Split the correlation of two forms into the forms' own agreement and the seeds' noise.
 
@@ -152,21 +154,22 @@ def form_reliability(
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    Spearman, C. (1904). The proof and measurement of association between two things. American Journal of Psychology,
-    15, 72-101 (correction for attenuation).
+    Over other respondents r_true is computed with each respondent left out, for these with each cluster of items left out
+    (Student's interval on the jackknife's standard error). Spearman, C. (1904). The proof and measurement of association
+    between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958). Annals of Mathematical Statistics,
+    29, 614.
 
     - `first, second`: (respondents,): scores on each form; pairs with a missing number are left out.
     - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each form
       (`rho_g(...).noise`).
-    - `rng`: Draws the respondents of the bootstrap.
-    - `n_bootstrap`: How often respondents are drawn anew, with both their scores. The percentile interval is cut at
-      1, as the value is; it needs 5 respondents and its coverage has not been simulated.
+    - `without`: (respondents, clusters) of each form: the scores with each cluster of items left out.
+    - `n_effective`: The number of independent respondents, where some are relatives.
 
     The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance
-    is all noise.
+    is all noise. There is no interval below 10 independent respondents. Ends are cut at 1, as the value is.
 
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
-    >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4, np.random.default_rng(0))
+    >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4)
     >>> round(result.observed.value, 4), round(result.true.value, 4), round(result.attenuation, 4)
     (0.9254, 0.9566, 0.9673)
     """
@@ -174,39 +177,44 @@ def form_reliability(
     if len({c.shape for c in columns}) != 1 or columns[0].ndim != 1:
         raise ValueError(f"four vectors of one length are needed, got {[c.shape for c in columns]}")
     data = np.stack(columns, axis=1)
-    data = data[np.isfinite(data).all(axis=1)]
-    observed = pearson(data[:, 0], data[:, 1], level=level)
+    kept = np.isfinite(data).all(axis=1)
+    data = data[kept]
+    observed = pearson(data[:, 0], data[:, 1], level=level, n_effective=n_effective)
     n = len(data)
     if observed.status != "ok":
         return FormReliability(observed, observed)
-    value, (rel_a, rel_b) = _disattenuated(data[None])
+    noise = data[:, 2].mean(), data[:, 3].mean()
+    value, (rel_a, rel_b) = _disattenuated(data[:, :1], data[:, 1:2], *noise)
     if not np.isfinite(value[0]):
         reason = "the scores of a form vary by no more than the seeds' noise"
         none = Coefficient.absent("degenerate", reason, n)
         return FormReliability(observed, none)
-    raw, low, high, method = float(value[0]), math.nan, math.nan, ""
-    if n >= 5:
-        drawn = _disattenuated(data[rng.integers(0, n, size=(n_bootstrap, n))])[0]
-        drawn = np.clip(drawn[np.isfinite(drawn)], -1.0, 1.0)
-        if len(drawn) > n_bootstrap / 2:
-            low, high = (float(q) for q in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
-            method = "respondent bootstrap percentile"
-    attenuation = math.sqrt(float(rel_a[0] * rel_b[0]))
-    if abs(raw) > 1:
-        true = Coefficient(math.copysign(1.0, raw), low, high, n, level, method, raw=raw, flags=("ABOVE_ONE",))
-    else:
-        true = Coefficient(raw, low, high, n, level, method)
-    return FormReliability(observed, true, attenuation)
+    raw, attenuation = float(value[0]), math.sqrt(float(rel_a[0] * rel_b[0]))
+    low, high, method, fixed = math.nan, math.nan, "", None
+    if size_of(n, n_effective) >= FEWEST:
+        rest = [np.delete(data, row, axis=0) for row in range(n)]
+        fewer = [_disattenuated(part[:, :1], part[:, 1:2], part[:, 2].mean(), part[:, 3].mean())[0][0] for part in rest]
+        low, high = respondent_bounds(raw, fewer, size_of(n, n_effective), level)
+        method = "respondent jackknife"
+        if n_effective is not None and n_effective < n:
+            method += f", n_eff {n_effective:.4g}"
+    if without is not None and n >= FEWEST:
+        left = _disattenuated(without[0][kept], without[1][kept], *noise)[0]
+        fixed = linear_bounds(raw, left, level)
+    flags = ("ABOVE_ONE",) if abs(raw) > 1 else ()
+    true = Coefficient(
+        math.copysign(1.0, raw) if flags else raw, low, high, n, level, method, fixed=fixed,
+        raw=raw if flags else math.nan, flags=flags,
+    )  # fmt: skip
+    return FormReliability(observed, never_narrower(true), attenuation)
 
 
-def _disattenuated(data: Array) -> tuple[Array, tuple[Array, Array]]:
-    """Correlations without noise of samples (samples, respondents, 4), and the reliabilities of both forms."""
-    a, b = data[:, :, 0], data[:, :, 1]
-    covariance = ((a - a.mean(axis=1, keepdims=True)) * (b - b.mean(axis=1, keepdims=True))).sum(axis=1)
-    covariance /= data.shape[1] - 1
-    spread = data[:, :, :2].var(axis=1, ddof=1)
-    true = spread - data[:, :, 2:].mean(axis=1)
+def _disattenuated(a: Array, b: Array, noise_a: float, noise_b: float) -> tuple[Array, tuple[Array, Array]]:
+    """Correlations without noise of (respondents, sets) scores, and the reliabilities of both forms."""
+    covariance = ((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / (len(a) - 1)
+    spread = np.stack([a.var(axis=0, ddof=1), b.var(axis=0, ddof=1)])
+    true = spread - np.array([[noise_a], [noise_b]])
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where((true > 0).all(axis=1), covariance / np.sqrt(true[:, 0] * true[:, 1]), np.nan)
+        value = np.where((true > 0).all(axis=0), covariance / np.sqrt(true[0] * true[1]), np.nan)
         reliability = np.where(spread > 0, true / spread, np.nan)
-    return value, (reliability[:, 0], reliability[:, 1])
+    return value, (reliability[0], reliability[1])

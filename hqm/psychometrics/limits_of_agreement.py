@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.correlation import is_constant, paired
+from hqm.psychometrics.correlation import is_constant, paired, size_of
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
 
@@ -40,7 +40,14 @@ class BlandAltman:
     reason: str = ""
 
 
-def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, multiplier: float = 1.96) -> BlandAltman:
+def bland_altman(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+    multiplier: float = 1.96,
+) -> BlandAltman:
     """The range in which the difference between two administrations of one respondent lies.
 
     A correlation says whether scores move together; the limits of agreement say by how many points they differ. They
@@ -57,6 +64,7 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
 
     - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
       out.
+    - `n_effective`: The number of independent respondents, where some are relatives.
     - `multiplier`: 1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
 
     The status is `insufficient` for fewer than 5 respondents, `degenerate` when all differences are equal (limits would
@@ -78,8 +86,9 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
         return BlandAltman(none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason)
     from scipy.stats import nct, t
 
+    size = max(size_of(n, n_effective), 1.0)
     difference, mean = b - a, (a + b) / 2
-    slope = _slope(mean, difference, level)
+    slope = _slope(mean, difference, size, level)
     bias = float(difference.mean())
     # differences of scores carry the rounding of the scores
     if float(np.ptp(difference)) <= 1e-12 * max(1.0, float(np.abs(mean).max())):
@@ -89,14 +98,18 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
             Coefficient(bias, n=n, level=level), 0.0, none, none, slope, None, None, multiplier, "degenerate", reason
         )
     s = float(difference.std(ddof=1))
-    quantile = float(t.ppf(0.5 + level / 2, n - 1))
-    half = quantile * s / math.sqrt(n)
-    near, far = (
-        float(c) for c in np.ravel(nct.ppf([0.5 - level / 2, 0.5 + level / 2], n - 1, multiplier * math.sqrt(n)))
-    )
-    near, far = s * near / math.sqrt(n), s * far / math.sqrt(n)
     low, high = bias - multiplier * s, bias + multiplier * s
-    rough = quantile * math.sqrt(3 * s * s / n)
+    if size < 2:
+        # of one family nothing is known of other families
+        centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
+        return BlandAltman(centre, s, lower, upper, slope, None, None, multiplier)
+    quantile = float(t.ppf(0.5 + level / 2, size - 1))
+    half = quantile * s / math.sqrt(size)
+    near, far = (
+        float(c) for c in np.ravel(nct.ppf([0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size)))
+    )
+    near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
+    rough = quantile * math.sqrt(3 * s * s / size)
     return BlandAltman(
         Coefficient(bias, bias - half, bias + half, n, level, "paired t"),
         s,
@@ -109,7 +122,7 @@ def bland_altman(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, mul
     )
 
 
-def _slope(mean: Array, difference: Array, level: float) -> Coefficient:
+def _slope(mean: Array, difference: Array, size: float, level: float) -> Coefficient:
     from scipy.stats import t
 
     n = len(mean)
@@ -119,6 +132,8 @@ def _slope(mean: Array, difference: Array, level: float) -> Coefficient:
     spread = float(np.dot(u, u))
     value = float(np.dot(u, v)) / spread
     residual = v - value * u
-    error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread)
-    half = float(t.ppf(0.5 + level / 2, n - 2)) * error
+    error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
+    if size <= 2:
+        return Coefficient(value, n=n, level=level, method="t")
+    half = float(t.ppf(0.5 + level / 2, size - 2)) * error
     return Coefficient(value, value - half, value + half, n, level, "t", se=error)

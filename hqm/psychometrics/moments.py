@@ -285,7 +285,7 @@ class _Blocks:
             inverse = _inverse(self.counts[depth])
             parts = [self._squared(joint)[depth] * inverse for joint in joints]
             own = np.stack([self.total(part, depth[self.place]) for part in [*parts, self.sums[depth] ** 2 * inverse]])
-            return (own.sum(axis=1, keepdims=True) - own).T
+            return np.asarray((own.sum(axis=1, keepdims=True) - own).T)
         kept = self.by_block(depth)
         inverse = _inverse(self.counts[depth] - self.counts[kept])
         columns = []

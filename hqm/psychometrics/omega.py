@@ -9,9 +9,21 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.consistency import complete_scores, too_wide, varies_of, with_bootstrap
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.arrays import Array, shaped
+from hqm.psychometrics.clusters import labels_of
+from hqm.psychometrics.consistency import (
+    RelativeError,
+    complete_scores,
+    feldt_interval,
+    relative_error,
+    too_wide,
+    varies_of,
+    with_bootstrap,
+)
+from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.resampling import FEWEST
+from hqm.psychometrics.result import Bounds, Coefficient
+from hqm.psychometrics.two_way import FEWEST_CLUSTERS, never_narrower, spread_left_out
 
 
 def omega_t(
@@ -52,6 +64,159 @@ def omega_t(
     if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
         return replace(omega, flags=(*omega.flags, "HEYWOOD"))
     return omega
+
+
+def omega_of_types(
+    scores: npt.ArrayLike,
+    types: Sequence[str],
+    clusters: npt.ArrayLike | None = None,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> Coefficient:
+    """McDonald's omega total over the mean scores by type, without what types share because they share pictures.
+
+    Types that are asked about the same pictures correlate by the luck of these pictures. Their errors' covariances E are
+    known from the residuals of respondent x item within pictures, and are taken off before the factor is fitted:
+
+        R = correlations of the type means,   loadings from (S - E) / (s s') off the diagonal
+        omega = (sum of loadings)^2 / sum of R
+
+    The interval over respondents is Feldt's, with types as parts; that for these respondents leaves each cluster out, takes
+    log(1 - omega) as linear in the covariances, and counts products of noise once (as `agreement_bounds` does). Feldt, L. S. (1965). Psychometrika, 30, 357-370.
+
+    - `scores`: (respondents, items): a missing answer is left out.
+    - `types, clusters`: (items,): labels; `n_effective`: the number of independent respondents.
+
+    The status is `insufficient` below 3 respondents or 3 types that vary, `not_applicable` with as many types as respondents,
+    `degenerate` where the factor explains nothing. There is no interval over respondents below 10 independent ones. Flag `HEYWOOD` where a loading exceeds 1.
+    """
+    x, kinds = shaped(scores, "respondents, items"), np.asarray(types)
+    if kinds.shape != (x.shape[1],):
+        raise ValueError(f"one type an item is needed, got {kinds.shape} for {x.shape[1]} items")
+    names = np.unique(kinds)
+    there = [np.isfinite(x[:, kinds == name]).any(axis=1) for name in names]
+    kept = np.logical_and.reduce(there) if there else np.zeros(len(x), dtype=bool)
+    x, labels = x[kept], np.unique(labels_of(clusters, x.shape[1]), return_inverse=True)[1]
+    m = len(x)
+    if m < 3:
+        return Coefficient.absent(
+            "insufficient", f"omega needs 3 respondents and 3 types, there are {m} and {len(names)}", m
+        )
+    by_type = [relative_error(x[:, kinds == name], labels[kinds == name]) for name in names]
+    means = [error.sums.sum(axis=1) / error.sizes.sum(axis=1) for error in by_type]
+    varying = [i for i, mean in enumerate(means) if not is_constant(mean)]
+    if len(varying) < 3:
+        reason = f"omega needs 3 types that vary, there are {len(varying)}"
+        return Coefficient.absent("insufficient", reason, m)
+    if m <= len(varying):
+        reason = f"{len(varying)} types but only {m} respondents: their covariances cannot be modelled"
+        return Coefficient.absent("not_applicable", reason, m)
+    parts = [_Part(by_type[i], labels[kinds == names[i]], int(labels.max()) + 1) for i in varying]
+    covariances, errors = _covariances(parts), _shared_errors(parts)
+    value, loadings = _omega(covariances, errors)
+    if not math.isfinite(value) or value <= 0:
+        return Coefficient.absent("degenerate", "one factor explains nothing of the types", m)
+    size = size_of(m, n_effective)
+    low, high = feldt_interval(value, size, len(parts), level) if size >= FEWEST else (math.nan, math.nan)
+    method = "Feldt" if size == m else f"Feldt, n_eff {size:.4g}"
+    fixed = None if value >= 1 else _bounds(parts, covariances, errors, level)
+    flags = ("HEYWOOD",) if (np.abs(loadings) > 1).any() else ()
+    return never_narrower(
+        Coefficient(
+            min(value, 1.0),
+            low,
+            high,
+            m,
+            level,
+            method if math.isfinite(low) else "",
+            fixed=fixed,
+            flags=flags,
+            n_items=x.shape[1],
+        )
+    )
+
+
+class _Part:
+    """One type over all clusters: (respondents, clusters) sums, sizes and residuals, 0 where it has no item."""
+
+    def __init__(self, error: RelativeError, labels: npt.NDArray[np.intp], clusters: int) -> None:
+        where = np.unique(labels)
+        self.sums, self.sizes, self.residuals = (np.zeros((len(error.sums), clusters)) for _ in range(3))
+        self.sums[:, where], self.sizes[:, where] = error.sums, error.sizes
+        self.residuals[:, where] = error.residuals * math.sqrt(error.factor)
+        self.n = error.sizes.sum(axis=1)
+        self.total = error.sums.sum(axis=1)
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.total / self.n)
+
+    def without(self) -> Array:
+        """(respondents, clusters): the mean score with each cluster left out."""
+        return np.asarray((self.total[:, None] - self.sums) / np.maximum(self.n[:, None] - self.sizes, 1))
+
+
+def _covariances(parts: Sequence[_Part]) -> Array:
+    return np.cov(np.stack([part.mean for part in parts]))
+
+
+def _shared_errors(parts: Sequence[_Part]) -> Array:
+    scaled = np.stack([part.residuals / part.n[:, None] for part in parts])
+    return np.asarray(np.einsum("tmc,umc->tu", scaled, scaled) / scaled.shape[1])
+
+
+def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:
+    deviation = np.sqrt(np.diag(covariances))
+    scale = np.outer(deviation, deviation)
+    loadings = minres_loadings((covariances - errors) / scale)
+    # types are weighted alike, each in its own unit
+    return float(loadings.sum()) ** 2 / float((covariances / scale).sum()), loadings
+
+
+def _gradient(covariances: Array, errors: Array, of_errors: bool) -> Array:
+    """(types, types): how log(1 - omega) moves with each covariance, or with each covariance of errors."""
+    count = len(covariances)
+    step = 1e-4 * float(np.diag(covariances).mean())
+    gradient = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i + 1):
+            nudge = np.zeros((count, count))
+            nudge[i, j] = nudge[j, i] = step
+            up, down = (
+                _omega(covariances if of_errors else covariances + side * nudge, errors + side * nudge * of_errors)[0]
+                for side in (1, -1)
+            )
+            if max(up, down) >= 1:
+                return np.full((count, count), math.nan)
+            gradient[i, j] = (math.log(1 - up) - math.log(1 - down)) / (2 * step)
+    return gradient
+
+
+def _bounds(parts: Sequence[_Part], covariances: Array, errors: Array, level: float) -> Bounds | None:
+    left = np.stack([part.without() for part in parts])
+    left = left - left.mean(axis=1, keepdims=True)
+    _, m, clusters = left.shape
+    if clusters < FEWEST_CLUSTERS:
+        return None
+    moved = np.einsum("tmc,umc->ctu", left, left) / (m - 1) - covariances
+    scaled = np.stack([part.residuals / part.n[:, None] for part in parts])
+    lost = -np.einsum("tmc,umc->ctu", scaled, scaled) / m
+    by_score, by_error = (_gradient(covariances, errors, which) for which in (False, True))
+    logs = (moved * by_score + lost * by_error).sum(axis=(1, 2))
+    if not np.isfinite(logs).all():
+        return None
+    # a product of two noises has half of the variance that leaving out finds
+    own = (scaled**2).sum(axis=2)
+    products = (1 + np.eye(len(parts))) * (own @ own.T) / (m - 1) ** 2
+    jackknifed = spread_left_out(logs) ** 2
+    from scipy.stats import t
+
+    error = math.sqrt(max(jackknifed - float((by_score**2 * products).sum()), jackknifed / 2))
+    half = float(t.ppf(0.5 + level / 2, clusters - 1)) * error
+    ratio = 1 - _omega(covariances, errors)[0]
+    ends = 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
+    return Bounds(*ends, "cluster jackknife of log(1 - omega)", level)
 
 
 def minres_loadings(correlations: npt.ArrayLike) -> Array:

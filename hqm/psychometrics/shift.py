@@ -8,20 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import paired
+from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.correlation import paired, size_of
 from hqm.psychometrics.intraclass import icc
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest
+from hqm.psychometrics.two_way import mean_variance
 
 
-def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
+def mean_shift(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    without: tuple[Array, Array] | None = None,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> Coefficient:
     """How much higher the other administration is on average, with Student's interval over respondents.
 
         d = mean(y - x),   interval d +- t(n - 1) s_d / sqrt(n)
 
-    A correlation ignores it: scores can keep their order while all of them move.
+    A correlation ignores it: scores can keep their order while all of them move. With `without`, other respondents answer
+    other items: the variance is that of `mean_variance`, and `fixed` is the interval for these respondents on other items.
 
     - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
+    - `without`: (respondents, clusters) of each administration: the scores with each cluster of items left out.
+    - `n_effective`: The number of independent respondents, where some are relatives.
 
     It is in score units. The status is `insufficient` without a pair; there is no interval below 2 pairs.
     >>> round(mean_shift([0.50, 0.60, 0.70], [0.52, 0.61, 0.75]).value, 4)
@@ -35,21 +47,37 @@ def mean_shift(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95) -> Co
     value = float(difference.mean())
     if n < 2:
         return Coefficient(value, n=n)
-    from scipy.stats import t
+    left = None
+    if without is not None:
+        both = np.isfinite(np.asarray(x, dtype=np.float64)) & np.isfinite(np.asarray(y, dtype=np.float64))
+        left = without[1][both] - without[0][both]
+    variance = mean_variance(difference, left, n_effective=n_effective)
 
-    half = float(t.ppf(0.5 + level / 2, n - 1)) * float(difference.std(ddof=1)) / math.sqrt(n)
-    return Coefficient(value, value - half, value + half, n, level, "paired t")
+    def reach(square: float, freedom: float) -> float:
+        from scipy.stats import t
+
+        return float(t.ppf(0.5 + level / 2, freedom)) * math.sqrt(square) if freedom > 0 else math.nan
+
+    fixed, method = None, "paired t"
+    if math.isfinite(variance.items):
+        half, method = reach(variance.items, variance.df_items), "t, respondents and items"
+        fixed = Bounds(value - half, value + half, "cluster jackknife", level)
+    if n_effective is not None and n_effective < n:
+        method += f", n_eff {n_effective:.4g}"
+    half = reach(variance.both, variance.df_both)
+    return Coefficient(value, value - half, value + half, n, level, method, fixed=fixed)
 
 
-def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
+def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> SignificanceTest:
     """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1) df.
 
     With two administrations it is the square of the paired t test. Where it is significant, ICC(A,1) must lead; to show
     that there is no difference needs the test of `equivalence`.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
+    - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is that of `icc`, and `not_informative` for identical administrations. The statistic is infinite when all
+    The status is that of `icc`, `not_applicable` below 2 independent respondents, and `not_informative` for identical administrations. The statistic is infinite when all
     respondents shift by exactly the same amount.
 
     >>> round(bias_test([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]).statistic, 3)
@@ -60,13 +88,17 @@ def bias_test(scores: npt.ArrayLike) -> SignificanceTest:
     correlations, name = icc(scores), "equal means (F)"
     if correlations.c1.status != "ok":
         return SignificanceTest.absent(correlations.c1.status, correlations.c1.reason, correlations.n, name)
-    df, df2 = correlations.k - 1, (correlations.n - 1) * (correlations.k - 1)
+    size = size_of(correlations.n, n_effective)
+    if size < 2:
+        reason = "the respondents are of one family: nothing is known of other families"
+        return SignificanceTest.absent("not_applicable", reason, correlations.n, name)
+    df, df2 = correlations.k - 1, (size - 1) * (correlations.k - 1)
     if correlations.ms_error == 0.0:
         if correlations.ms_columns == 0.0:
             reason = "the administrations are identical"
             return SignificanceTest.absent("not_informative", reason, correlations.n, name)
         return SignificanceTest(math.inf, df, 0.0, name, correlations.n, df2)
-    ratio = correlations.ms_columns / correlations.ms_error
+    ratio = correlations.ms_columns / correlations.ms_error * size / correlations.n
     return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, correlations.n, df2)
 
 
@@ -95,7 +127,9 @@ class Equivalence:
         return max(self.p_lower, self.p_upper) if self.status == "ok" else math.nan
 
 
-def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05) -> Equivalence:
+def equivalence(
+    x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05, n_effective: float | None = None
+) -> Equivalence:
     """Whether two administrations have the same mean up to a margin: two one-sided tests (Schuirmann 1987).
 
     A paired t test that is not significant shows only that too little is known; this test shows equality. The margin is
@@ -106,8 +140,9 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
     - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
     - `margin`: The largest mean difference that does not matter, in score units.
     - `alpha`: The level of each one-sided test.
+    - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is `insufficient` below 3 respondents, `degenerate` when all differences are equal, and `not_applicable`
+    The status is `insufficient` below 3 respondents or 2 independent ones, `degenerate` when all differences are equal, and `not_applicable`
     for a margin that is not positive.
 
     >>> round(equivalence([0.50, 0.60, 0.70], [0.52, 0.61, 0.70], 0.05).p, 3)
@@ -115,22 +150,23 @@ def equivalence(x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: flo
     """
     a, b = paired(x, y)
     n = len(a)
-    shift = mean_shift(a, b, level=1 - 2 * alpha)
+    shift, size = mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective), size_of(n, n_effective)
     status: Status = "ok"
     reason = ""
     if not margin > 0 or not math.isfinite(margin):
         status, reason = "not_applicable", f"an equivalence margin must be a positive number, got {margin:.4g}"
-    elif n < 3:
-        status, reason = "insufficient", f"an equivalence test needs 3 respondents, there are {n}"
+    elif n < 3 or size < 2:
+        count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
+        status, reason = "insufficient", f"an equivalence test needs 3 respondents, there are {count}"
     elif float(np.ptp(b - a)) <= 1e-12 * max(1.0, float(np.abs(a).max())):
         status, reason = "degenerate", "all respondents differ by the same amount, so the difference has no error"
     if status != "ok":
         return Equivalence(shift, margin, alpha, status=status, reason=reason)
     from scipy.special import stdtr
 
-    error = float((b - a).std(ddof=1)) / math.sqrt(n)
+    error = float((b - a).std(ddof=1)) / math.sqrt(size)
     lower, upper = (shift.value + margin) / error, (shift.value - margin) / error
-    return Equivalence(shift, margin, alpha, float(stdtr(n - 1, -lower)), float(stdtr(n - 1, upper)))
+    return Equivalence(shift, margin, alpha, float(stdtr(size - 1, -lower)), float(stdtr(size - 1, upper)))
 
 
 def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -> Coefficient:

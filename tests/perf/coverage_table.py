@@ -1,0 +1,273 @@
+"""How often every interval holds the truth, in every world of `coverage_worlds`; prints the markdown table of the docs.
+
+    python -m tests.perf.coverage_table [--replicates 500] [--jobs 2] [--only "families of 4" ...] [--write]
+
+In each replicate respondents, items and answers are drawn anew. An interval for "these" must hold the truth of the respondents
+drawn, over other items and runs; an interval for "others" the truth of the whole population. An estimate that refuses an
+interval with a reason is counted apart: `-` where it never has one. All 500 replicates take about 25 minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from hqm.psychometrics import (
+    Coefficient,
+    agreement_bounds,
+    agreement_left_out,
+    criterion_validity,
+    cronbach_alpha,
+    family_dependence,
+    form_reliability,
+    icc,
+    mean_shift,
+    never_narrower,
+    omega_of_types,
+    pearson,
+    rho_g,
+    rho_g_of_scores,
+    too_few_families,
+    too_near_a_bound,
+)
+from tests.perf.coverage_worlds import (
+    SIZES,
+    Respondents,
+    Study,
+    World,
+    draw_respondents,
+    draw_study,
+    population,
+    truths,
+    worlds,
+)
+
+GOAL = (0.93, 0.97)
+PAGE = Path(__file__).parent.parent.parent / "docs" / "psychometrics_coverage.md"
+BEGIN, END = "<!-- tables of tests/perf/coverage_table.py -->", "<!-- end of the tables -->"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One replicate as an estimator sees it."""
+
+    world: World
+    study: Study
+    n_effective: float
+
+    @property
+    def scores(self) -> np.ndarray:
+        return self.study.scores(self.world.metric)
+
+    @property
+    def without(self) -> np.ndarray:
+        return self.study.without(self.world.metric)
+
+
+def _retest(answers: Answers) -> Coefficient:
+    if answers.world.metric == "mean":
+        return rho_g(answers.study.runs, answers.study.pictures, n_effective=answers.n_effective).rho
+    return rho_g_of_scores(answers.scores[:2], without=answers.without[:2], n_effective=answers.n_effective).rho
+
+
+def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) -> Coefficient:
+    scores, without = answers.scores[list(runs)], answers.without[list(runs)]
+    if statistic == "mean_shift":
+        return mean_shift(*scores, without=(without[0], without[1]), n_effective=answers.n_effective)
+    value = (
+        pearson(*scores, n_effective=answers.n_effective)
+        if statistic == "pearson"
+        else icc(scores.T, n_effective=answers.n_effective).a1
+    )
+    if statistic == "pearson" and runs == (0, 1):
+        return value
+    left = agreement_left_out(*without)[statistic]
+    bounds = agreement_bounds(value.value, left, *without, scaled=statistic == "pearson")
+    return never_narrower(replace(value, fixed=bounds))
+
+
+def _form_correlation(answers: Answers) -> Coefficient:
+    scores, without = answers.scores, answers.without
+    if answers.world.metric == "mean":
+        noise = rho_g(answers.study.runs, answers.study.pictures).noise
+    else:
+        noise = rho_g_of_scores(scores[:2], without=without[:2]).noise
+    return form_reliability(
+        scores[0], scores[2], noise, noise, without=(without[0], without[2]), n_effective=answers.n_effective
+    ).true
+
+
+def _alpha(answers: Answers) -> Coefficient:
+    return cronbach_alpha(
+        answers.study.runs[0], answers.study.pictures, n_effective=answers.n_effective, drop="answers"
+    ).coefficient
+
+
+def _omega(answers: Answers) -> Coefficient:
+    study = answers.study
+    return omega_of_types(study.runs[0], [str(t) for t in study.types], study.pictures, n_effective=answers.n_effective)
+
+
+def _criterion(answers: Answers) -> Coefficient:
+    study = answers.study
+    return criterion_validity(study.automatic, study.people, study.pictures, n_eff=answers.n_effective).disattenuated
+
+
+ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
+    "rho_g": _retest,
+    "pearson": partial(_compared, "pearson"),
+    "icc_a1": partial(_compared, "icc_a1"),
+    "mean_shift": partial(_compared, "mean_shift"),
+    "pearson_rerun": partial(_compared, "pearson", runs=(0, 1)),
+    "icc_a1_rerun": partial(_compared, "icc_a1", runs=(0, 1)),
+    "form_correlation": _form_correlation,
+    "alpha": _alpha,
+    "omega": _omega,
+    "criterion": _criterion,
+}
+
+
+LOCATION = ("mean_shift",)
+"""The estimates that are no ratio of variances (`Indicator.compares_spread`)."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What came of the replicates of one cell: intervals given, those that held the truth, and their median width."""
+
+    replicates: int
+    given: int
+    held: int
+    width: float
+
+    @property
+    def share(self) -> float:
+        return self.held / self.given if self.given else math.nan
+
+    @property
+    def error(self) -> float:
+        """The Monte Carlo standard error of the share."""
+        return math.sqrt(0.95 * 0.05 / self.given) if self.given else math.nan
+
+    @property
+    def refused(self) -> bool:
+        """Whether the estimate nearly always has no interval here."""
+        return self.given < 0.02 * self.replicates
+
+
+@lru_cache(maxsize=64)
+def truths_of_others(world: World) -> Mapping[str, float]:
+    """The truths of the population, which no number of respondents changes."""
+    return truths(world, population(world))
+
+
+Cell = tuple[str, str]
+
+
+def simulate(
+    world: World, replicates: int, seed: int = 0, estimates: tuple[str, ...] = tuple(ESTIMATES)
+) -> dict[Cell, Held]:
+    """(estimate, inference) -> how often its interval held the truth in this world."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"{world.name} {world.respondents}".encode())])
+    others = truths_of_others(replace(world, name="", respondents=0))
+    ends: dict[Cell, list[tuple[float, float, float]]] = {}
+    for _ in range(replicates):
+        respondents = draw_respondents(world, rng)
+        study = draw_study(world, respondents, rng)
+        these = truths(world, respondents)
+        answers = Answers(world, study, _independent(study.scores(world.metric)[0], respondents))
+        near = any(too_near_a_bound(row) for row in study.scores(world.metric))
+        for name in estimates:
+            if name not in these:
+                continue
+            value = ESTIMATES[name](answers)
+            lone = bool(too_few_families(respondents.families)) or (name not in LOCATION and near)
+            ends.setdefault((name, "others"), []).append((value.low, value.high, others[name]) if not lone else _NONE)
+            fixed = value.fixed
+            ends.setdefault((name, "these"), []).append((fixed.low, fixed.high, these[name]) if fixed else _NONE)
+    return {cell: _held(np.array(rows)) for cell, rows in ends.items()}
+
+
+_NONE = (math.nan, math.nan, math.nan)
+
+
+def _independent(scores: np.ndarray, respondents: Respondents) -> float:
+    return family_dependence(scores, respondents.families).n_eff
+
+
+def _held(rows: np.ndarray) -> Held:
+    low, high, truth = rows.T
+    given = np.isfinite(low)
+    slack = 1e-12
+    held = given & (low - slack <= truth) & (truth <= high + slack)
+    width = float(np.median((high - low)[given])) if given.any() else math.nan
+    return Held(len(rows), int(given.sum()), int(held.sum()), width)
+
+
+def _simulated(job: tuple[World, int, int]) -> dict[Cell, Held]:
+    world, replicates, seed = job
+    return simulate(world, replicates, seed)
+
+
+def table(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -> str:
+    """The markdown table of one inference: a row a world and number of respondents, a column an estimate."""
+    lines = ["| world | respondents | " + " | ".join(ESTIMATES) + " |", "|---|---|" + "---|" * len(ESTIMATES)]
+    for (name, size), of_world in held.items():
+        cells = [_shown(of_world.get((estimate, inference))) for estimate in ESTIMATES]
+        lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _shown(held: Held | None) -> str:
+    if held is None:
+        return ""
+    if held.refused:
+        return "-"
+    text = f"{held.share:.3f}"
+    # two Monte Carlo standard errors beyond the goal count as outside
+    outside = not GOAL[0] - 2 * held.error <= held.share <= GOAL[1] + 2 * held.error
+    return f"**{text}**" if outside else text
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=500)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=None, metavar="WORLD")
+    parser.add_argument("--respondents", nargs="*", type=int, default=None)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/psychometrics_coverage.md")
+    given = parser.parse_args()
+    chosen = {
+        key: world
+        for key, world in worlds().items()
+        if (not given.only or key[0] in given.only) and (not given.respondents or key[1] in given.respondents)
+    }
+    started = time.perf_counter()
+    jobs = [(world, given.replicates, given.seed) for world in chosen.values()]
+    with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
+        held = dict(zip(chosen, pool.map(_simulated, jobs, chunksize=len(SIZES)), strict=True))
+    text = "".join(f"\n### {inference.capitalize()}\n\n{table(held, inference)}\n" for inference in ("these", "others"))
+    error = math.sqrt(0.95 * 0.05 / given.replicates)
+    text += (
+        f"\n{given.replicates} replicates a cell, seed {given.seed}; the Monte Carlo standard error of a share near .95 is "
+        f"{error:.3f}. {time.perf_counter() - started:.0f} s in {given.jobs} processes.\n"
+    )
+    print(text)
+    if given.write:
+        before, mark, rest = PAGE.read_text("utf-8").partition(BEGIN)
+        PAGE.write_text(before + mark + "\n" + text + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+"""Worlds with known truth, in which the coverage of every interval is measured.
+
+Respondents answer binary items; nothing here is a normal linear model, which most estimators assume:
+
+    logit P(m answers i of picture j rightly) = ability_m + item_i + picture_j + (m x picture)_mj + (m x item)_mi
+    second form:                                ... + shift + (form x m)_m + (form x item)_i
+
+- `World`: the settings. `WORLDS` and `worlds()` name those of the coverage table.
+- `draw_respondents(world, rng)`: the respondents' own parameters (ability, effect of the form, stability between runs, ...).
+- `draw_study(world, respondents, rng)`: fresh items and answers of these respondents: two runs of form A, one of form B, people's
+  labels, and tallies for F1 and CHAIR.
+- `population(world)`: respondents spread evenly over the whole population, for the truth of "others".
+- `truths(world, respondents)`: what each estimate estimates for these respondents over fresh items and runs; with
+  `population(world)` in place of the respondents it is the truth of "others".
+
+The truths are exact: expectations over items are integrals over normal effects, done by quadrature.
+`tests/test_coverage_worlds.py` holds them against averages over thousands of drawn studies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import RectBivariateSpline
+from scipy.special import expit, ndtri
+
+Array = npt.NDArray[np.float64]
+LOST_IF_WRONG, LOST_IF_RIGHT = 0.12, 0.02
+"""How often a wrong and a right answer cannot be scored, in the world with answers unscored not at random."""
+MENTIONED = 4.0
+"""CHAIR: the mean number of objects in a caption; it is 1 and a Poisson number."""
+TYPES = 4
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(81)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_FINE = np.linspace(-40.0, 40.0, 16001)
+_GRID = np.linspace(-9.0, 13.0, 89)
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Settings of a world; standard deviations are on the logit scale.
+
+    `metric` is `mean`, `f1` or `chair`; `lost` lets answers be unscored, wrong ones more often. `family_size` respondents
+    each share a family whose abilities and form effects correlate `kinship`; `all_in_one` makes it one family.
+    `stable` is the largest share of a respondent's answers that never change between runs; each has its own, from 0 on.
+    `labelled` items have people's labels; `errors` is the spread between respondents of the automatic score's mistakes.
+    """
+
+    name: str = "plain"
+    respondents: int = 20
+    items: int = 240
+    per_picture: int = 1
+    picture: float = 0.0
+    family_size: int = 1
+    kinship: float = 0.7
+    all_in_one: bool = False
+    centre: float = 0.8
+    ability: float = 0.8
+    item: float = 1.0
+    interaction: float = 0.7
+    form_shift: float = -0.15
+    form_respondent: float = 0.2
+    form_item: float = 0.3
+    stable: float = 0.0
+    lost: bool = False
+    metric: str = "mean"
+    labelled: int = 120
+    errors: float = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Respondents:
+    """What respondents are, whatever they are asked: each array has one entry a respondent."""
+
+    ability: Array
+    form: Array
+    stable: Array
+    miss: Array
+    """How often the automatic score calls a right answer wrong."""
+    pardon: Array
+    """How often it calls a wrong answer right."""
+    families: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ability)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Answers of respondents to freshly drawn items; 1 is right, NaN unscored.
+
+    `runs` is (2, respondents, items) on form A, `form` (respondents, items) on form B, `people` the labels of a sample of
+    items (NaN elsewhere) and `automatic` the fallible score that they judge. `tallies` has, name -> (3, respondents,
+    items), what F1 or CHAIR sum in the two runs of A and in B.
+    """
+
+    runs: Array
+    form: Array
+    pictures: npt.NDArray[np.int64]
+    types: npt.NDArray[np.int64]
+    people: Array
+    automatic: Array
+    tallies: Mapping[str, Array] = field(default_factory=dict)
+
+    def scores(self, metric: str) -> Array:
+        """(3, respondents): the metric of the two runs of A and of B."""
+        if metric == "mean":
+            return np.nanmean(np.concatenate([self.runs, self.form[None]]), axis=2)
+        return ratio(metric, {name: values.sum(axis=2) for name, values in self.tallies.items()})
+
+    def without(self, metric: str) -> Array:
+        """(3, respondents, pictures): the metric with each picture left out."""
+        if metric == "mean":
+            x = np.concatenate([self.runs, self.form[None]])
+            right, scored = (
+                _by_picture(np.nan_to_num(x), self.pictures),
+                _by_picture(np.isfinite(x) * 1.0, self.pictures),
+            )
+            return (right.sum(-1, keepdims=True) - right) / (scored.sum(-1, keepdims=True) - scored)
+        sums = {name: _by_picture(values, self.pictures) for name, values in self.tallies.items()}
+        return ratio(metric, {name: values.sum(-1, keepdims=True) - values for name, values in sums.items()})
+
+
+def ratio(metric: str, sums: Mapping[str, Array]) -> Array:
+    """F1 or CHAIR of sums."""
+    if metric == "f1":
+        return 2 * sums["tp"] / (2 * sums["tp"] + sums["fp"] + sums["fn"])
+    return sums["hallucinated"] / sums["mentioned"]
+
+
+def _by_picture(x: Array, pictures: npt.NDArray[np.int64]) -> Array:
+    starts = np.flatnonzero(np.diff(pictures, prepend=-1))
+    return np.add.reduceat(x, starts, axis=-1)
+
+
+def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
+    """The respondents of one replicate, relatives together."""
+    m = world.respondents
+    family = np.zeros(m, dtype=int) if world.all_in_one else np.arange(m) // world.family_size
+    shared = world.kinship if world.all_in_one or world.family_size > 1 else 0.0
+
+    def correlated() -> Array:
+        of_family = rng.normal(size=m)[family]
+        return np.asarray(math.sqrt(shared) * of_family + math.sqrt(1 - shared) * rng.normal(size=m))
+
+    ability, form, miss, pardon = (correlated() for _ in range(4))
+    return _respondents(world, ability, form, rng.random(m), miss, pardon, tuple(f"f{f}" for f in family))
+
+
+def population(world: World, size: int = 500) -> Respondents:
+    """Respondents spread evenly over the population: what "others" means."""
+    rng = np.random.default_rng(20)
+    even = (np.arange(size) + 0.5) / size
+    ability, form, miss, pardon = (rng.permuted(ndtri(even)) for _ in range(4))
+    return _respondents(world, ability, form, rng.permuted(even), miss, pardon, tuple(map(str, range(size))))
+
+
+def _respondents(
+    world: World, ability: Array, form: Array, even: Array, miss: Array, pardon: Array, families: tuple[str, ...]
+) -> Respondents:
+    def rate(z: Array) -> Array:
+        return np.clip(0.1 + world.errors * z, 0.0, 0.3)
+
+    return Respondents(
+        world.centre + world.ability * ability, world.form_shift + world.form_respondent * form, world.stable * even,
+        rate(miss), rate(pardon), families,
+    )  # fmt: skip
+
+
+def draw_study(world: World, respondents: Respondents, rng: np.random.Generator) -> Study:
+    """Fresh pictures, items and answers for these respondents."""
+    m, n, k = len(respondents), world.items, world.per_picture
+    pictures = np.arange(n) // k
+    many = int(pictures[-1]) + 1
+    common = world.item * rng.normal(size=n) + (world.picture * rng.normal(size=many))[pictures]
+    own = world.interaction * rng.normal(size=(m, n)) + (world.picture * rng.normal(size=(m, many)))[:, pictures]
+    logit = respondents.ability[:, None] + common + own
+    p_a = expit(logit)
+    p_b = expit(logit + respondents.form[:, None] + world.form_item * rng.normal(size=n))
+    fixed = rng.random((m, n)) < p_a
+    stable = rng.random((m, n)) < respondents.stable[:, None]
+    drawn = rng.random((2, m, n)) < p_a
+    answers = np.concatenate([np.where(stable, fixed, drawn), (rng.random((m, n)) < p_b)[None]]).astype(np.float64)
+    mistaken = rng.random((m, n)) < np.where(answers[0] > 0, respondents.miss[:, None], respondents.pardon[:, None])
+    people = answers[0].copy()
+    people[:, rng.permutation(n)[min(world.labelled, n) :]] = np.nan
+    tallies: dict[str, Array] = {}
+    if world.metric == "f1":
+        yes = rng.random(n) < 0.5
+        tallies = {"tp": answers * yes, "fn": (1 - answers) * yes, "fp": (1 - answers) * ~yes}
+    if world.metric == "chair":
+        mentioned = 1 + rng.poisson(MENTIONED - 1, size=answers.shape)
+        # each object of a caption is real with the caption's probability
+        p = np.stack([p_a, p_a, p_b])
+        tallies = {"hallucinated": rng.binomial(mentioned, 1 - p).astype(float), "mentioned": mentioned.astype(float)}
+    automatic = np.where(mistaken, 1 - answers[0], answers[0])
+    if world.lost:
+        lost = rng.random(answers.shape) < np.where(answers > 0, LOST_IF_RIGHT, LOST_IF_WRONG)
+        answers[lost] = np.nan
+    types = np.arange(n) % TYPES if k > 1 else rng.permutation(np.arange(n) % TYPES)
+    return Study(answers[:2], answers[2], pictures, types, people, automatic, tallies)
+
+
+@lru_cache(maxsize=64)
+def _smooth(sd: float) -> Array:
+    """E logistic(x + sd z) on the fine grid."""
+    if sd == 0:
+        return np.asarray(expit(_FINE))
+    return np.asarray(expit(_FINE[:, None] + sd * _NODES) @ _WEIGHTS)
+
+
+@lru_cache(maxsize=256)
+def _kernel(shared: float, own_first: float, own_second: float) -> RectBivariateSpline:
+    """Cov of P(right) of two answers at any two abilities whose effects share the variance `shared`."""
+    at = _GRID[:, None] + math.sqrt(shared) * _NODES
+    first, second = (np.interp(at, _FINE, _smooth(math.sqrt(own))) for own in (own_first, own_second))
+    product = (first * _WEIGHTS) @ second.T
+    return RectBivariateSpline(_GRID, _GRID, product - np.outer(first @ _WEIGHTS, second @ _WEIGHTS))
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Expected score, slope of an item's part in P(right), and variances of that part, for each respondent on one form."""
+
+    score: Array
+    slope: Array
+    own: Array
+    """Variance of one item's part, items and runs drawn anew."""
+    steady: Array
+    """Of it, what would be left of the mean over endless independent runs."""
+    noise: Array
+    """What two runs of the same items differ in: own - steady, less what is stable."""
+
+
+def _of_items(world: World, at: Array, stable: Array, variance: float) -> _Moments:
+    """The score as a mean of items' parts; for ratios these are the first-order influences."""
+    p = np.interp(at, _FINE, _smooth(math.sqrt(variance)))
+    spread = np.asarray(_kernel(variance, 0.0, 0.0).ev(at, at))
+    flip = p * (1 - p) - spread  # E p(1 - p)
+    ones = np.ones_like(p)
+    if world.metric == "f1":
+        # a right answer adds 2 - F to the influence where the target is yes, F where it is no; F = p
+        square = ((2 - p) ** 2 + p**2) / 2
+        apart = (p * (1 - p)) ** 2
+        return _Moments(
+            p, ones, square * (spread + flip) + apart, square * spread + apart, square * flip * (1 - stable)
+        )
+    if world.metric == "chair":
+        second = (MENTIONED**2 + MENTIONED - 1) / MENTIONED**2
+        noise = flip / MENTIONED + (second - 1) * spread
+        return _Moments(1 - p, -ones, spread + noise, spread, noise)
+    if world.lost:
+        right, wrong = 1 - LOST_IF_RIGHT, 1 - LOST_IF_WRONG
+        scored = right * p + wrong * (1 - p)
+        score = right * p / scored
+        slope = (right * (1 - score) + wrong * score) / scored
+        own = (right * p * (1 - score) ** 2 + wrong * (1 - p) * score**2) / scored**2
+        steady = slope**2 * spread
+        return _Moments(score, slope, own, steady, own - steady - slope**2 * stable * flip)
+    return _Moments(p, ones, p * (1 - p), spread, flip * (1 - stable))
+
+
+def truths(world: World, respondents: Respondents) -> dict[str, float]:
+    """The value of every estimate for these respondents, over fresh items and runs.
+
+    A ratio of variances is a ratio of their expectations. `pearson`, `icc_a1`, `mean_shift` and `form_correlation` compare
+    forms A and B; `pearson_rerun` and `icc_a1_rerun` two runs of A; `alpha`, `omega` and `g` are the relative reliability
+    of one run over fresh pictures, `phi` the absolute one; `criterion` correlates the automatic and people's scores without the
+    items' sampling error.
+    """
+    w, m = world, len(respondents)
+    item, picture, own = w.item**2, w.picture**2, w.interaction**2
+    form = w.form_item**2
+    total = item + 2 * picture + own
+    at = (respondents.ability, respondents.ability + respondents.form)
+    sides = (
+        _of_items(w, at[0], respondents.stable, total),
+        _of_items(w, at[1], np.zeros(m), total + form),
+    )
+    twins = w.per_picture - 1
+
+    def covariance(i: int, j: int) -> Array:
+        """(respondents, respondents): of the scores on forms i and j, over fresh items and independent runs."""
+        more = (form * (i == 1), form * (j == 1))
+        # an item's own wording effect is shared by everybody on one form
+        same = form if i == j == 1 else 0.0
+
+        def part(shared: float, of_form: float = 0.0) -> Array:
+            kernel = _kernel(shared + of_form, *(max(0.0, total + extra - shared - of_form) for extra in more))
+            return np.asarray(kernel.ev(at[i][:, None], at[j][None, :]))
+
+        between = part(item + picture, same) + twins * part(picture)
+        mine = part(item + 2 * picture + own, same) + twins * part(2 * picture)
+        table = np.where(np.eye(m, dtype=bool), mine, between)
+        table = table * np.outer(sides[i].slope, sides[j].slope)
+        if w.metric == "f1":  # which items have the target yes is shared by everybody
+            spread = [s.score * (1 - s.score) for s in (sides[i], sides[j])]
+            p, q = sides[i].score, sides[j].score
+            alone = part(item + picture, same), part(item + 2 * picture + own, same)
+            square = (np.outer(2 - p, 2 - q) + np.outer(p, q)) / 2 - 1
+            table = table + square * np.where(np.eye(m, dtype=bool), alone[1], alone[0]) + np.outer(*spread)
+        return table / w.items
+
+    def spread(of: Array, other: Array, table: Array) -> float:
+        """The expected covariance over respondents of two scores with these means and covariances over items."""
+        across = float(((of - of.mean()) * (other - other.mean())).sum()) / (m - 1)
+        diagonal = float(np.trace(table)) / m
+        return across + diagonal - (float(table.sum()) / m - diagonal) / (m - 1)
+
+    def with_noise(table: Array, side: _Moments) -> Array:
+        return np.asarray(table + np.diag(side.own - side.steady) / w.items)
+
+    a, b = sides
+    aa, bb, ab = covariance(0, 0), covariance(1, 1), covariance(0, 1)
+    noisy_a, noisy_b = with_noise(aa, a), with_noise(bb, b)
+    between = spread(a.score, a.score, noisy_a)
+    other = spread(b.score, b.score, noisy_b)
+    both = spread(a.score, b.score, ab)
+    noise = float(a.noise.mean()) / w.items
+    noise_b = float(b.noise.mean()) / w.items
+    true = float(a.score.var(ddof=1))
+    shift = float((b.score - a.score).mean())
+    wander = float((noisy_a + noisy_b - ab - ab.T).mean())
+
+    def agreement(va: float, vb: float, c: float, gap: float, size: float) -> float:
+        msr, mse, msc = (va + vb + 2 * c) / 2, (va + vb - 2 * c) / 2, gap / 2
+        return (msr - mse) / (msr + mse + 2 * (msc - mse / size))
+
+    values = {
+        "rho_g": 1 - noise / between,
+        "pearson": both / math.sqrt(between * other),
+        "icc_a1": agreement(between, other, both, shift**2 + wander, m),
+        "mean_shift": shift,
+        "pearson_rerun": (between - noise) / between,
+        "icc_a1_rerun": (between - noise) / between,
+        "form_correlation": both / math.sqrt((between - noise) * (other - noise_b)),
+    }
+    if w.metric == "mean":
+        values |= dict.fromkeys(("alpha", "omega", "g"), true / between)
+        values["phi"] = true / (true + float(np.diag(noisy_a).mean()))
+    if w.metric == "mean" and not w.lost:
+        pardon, kept = respondents.pardon, 1 - respondents.miss - respondents.pardon
+        automatic = pardon + kept * a.score
+        values["criterion"] = float(np.corrcoef(automatic, a.score)[0, 1])
+    return values
+
+
+PLAIN = World()
+_SETTINGS: Mapping[str, World] = {
+    "plain": PLAIN,
+    **{
+        f"{k} a picture, sd {sd:g}": replace(PLAIN, per_picture=k, picture=sd)
+        for k in (1, 4, 10)
+        for sd in (0.0, 0.5, 1.0)
+        if (k, sd) != (1, 0.0)
+    },
+    "families of 4": replace(PLAIN, family_size=4),
+    "all in one family": replace(PLAIN, all_in_one=True),
+    "F1 .98": replace(PLAIN, metric="f1", centre=5.0, items=480),
+    "CHAIR .02": replace(PLAIN, metric="chair", centre=5.0),
+    "unequal noise": replace(PLAIN, stable=0.95),
+    "forms differ by respondent": replace(PLAIN, form_respondent=0.5),
+    "forms differ by item": replace(PLAIN, form_item=1.2),
+    "5 % unscored": replace(PLAIN, lost=True),
+}
+WORLDS: tuple[str, ...] = tuple(_SETTINGS)
+SIZES = (5, 10, 20, 40)
+
+
+def worlds() -> dict[tuple[str, int], World]:
+    """(name, respondents) -> every world of the coverage table."""
+    return {
+        (name, size): replace(world, name=name, respondents=size) for name, world in _SETTINGS.items() for size in SIZES
+    }
