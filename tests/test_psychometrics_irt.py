@@ -162,7 +162,12 @@ def test_posterior_modes_against_an_optimiser() -> None:
 
 def test_the_gates() -> None:
     x, _, _ = simulate(10, 250, 6)
-    assert psy.item_response(x[:29]).status == "insufficient"
+    refused = psy.item_response(x[:29])
+    assert refused.status == "insufficient"
+    assert refused.reason.startswith("rasch needs 30 independent respondents, there are 29: ")
+    assert "Linacre 1994" in refused.reason
+    assert "2pl needs 200 independent" in psy.item_response(x[:199], model="2pl").reason
+    assert "Drasgow 1989" in psy.item_response(x[:199], model="2pl").reason
     assert psy.item_response(x[:29], model="2pl with priors").status == "insufficient"
     assert psy.item_response(x[:199], model="2pl").status == "insufficient"
     assert psy.item_response(x, n_eff=25).status == "insufficient"
