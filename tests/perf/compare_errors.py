@@ -199,9 +199,15 @@ WORLDS = {
 # --- what an audit says of pairs of respondents ---
 
 
+@cache
+def quadrature() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss and Hermite; their computation takes longer than all else here."""
+    return np.polynomial.hermite_e.hermegauss(41)
+
+
 def expected(sure: float, spread: float = 0.7) -> float:
     """The expected share of right answers of a respondent of this ability over new pictures."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    nodes, weights = quadrature()
     total = math.sqrt(0.8**2 + 0.6**2 + spread**2)
     return float((weights / weights.sum() * (0.05 + 0.9 / (1 + np.exp(-(0.6 + 0.8 * sure + total * nodes))))).sum())
 
