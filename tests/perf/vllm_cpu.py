@@ -34,6 +34,10 @@ def make_environment(folder: Path) -> None:
     if not (folder / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", f"{PACKAGE}=={VERSION}"], check=True)
+    # builds for CUDA too: they fail on import, and transformers does without them
+    subprocess.run(
+        [str(folder / "bin" / "pip"), "uninstall", "--quiet", "--yes", "torchaudio", "torchcodec"], check=True
+    )
     site = next(folder.glob("lib/python*/site-packages"))
     metadata = site / f"vllm-{VERSION}+cpu.dist-info"
     if not metadata.exists():
