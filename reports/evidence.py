@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.details import by_oracle, expected_power, known, reading_list
+from hqm.reports.details import by_oracle, known
 from hqm.reports.names import FAMILIES, meaning_of, statistic_name
 from hqm.reports.score_tables import set_name
 from hqm.reports.tables import (
@@ -225,7 +225,7 @@ def decision(estimate: Estimate) -> Table | None:
     remarks = any(row.get("reason") for row in rows)
     table = []
     for row in rows:
-        cells = [Text(_count(row.get(key))) for key in shown]
+        cells = [Text(whole(row.get(key))) for key in shown]
         table.append(
             (Text(number(known(row.get("target")), 2)), *cells, *([Text(str(row.get("reason") or ""))] * remarks))
         )
@@ -238,7 +238,8 @@ def decision(estimate: Estimate) -> Table | None:
     return Table(caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature)
 
 
-def _count(value: object) -> str:
+def whole(value: object) -> str:
+    """A count, or a number with decimals where it is not whole."""
     count = known(value)
     return number(count) if count is None or count != int(count) else f"{int(count):,}"
 
@@ -292,59 +293,6 @@ def criterion(audit: BenchmarkAudit) -> Table | None:
     return family_table(audit, ["criterion"], "Scores compared with people's labels")
 
 
-def flagged_items(audit: BenchmarkAudit) -> Table:
-    """The flagged items by name, with the reason for each flag."""
-    metric = next(iter(audit.metrics), "")
-    rows: list[tuple[Text, ...]] = []
-    what = {
-        "label_errors": "A test names it as mislabelled: strong respondents fail it and weak ones pass",
-        "negative_items": "Works against the rest of the test",
-        "misfit_items": "Does not fit the Rasch model",
-        "dead_items": "All respondents are right or all are wrong, so it separates nobody",
-        "duplicate_items": "Occurs more than once",
-    }
-    for statistic, meaning in what.items():
-        estimate = find(audit, f"items.{statistic}", metric)
-        if estimate is None or estimate.value is None:
-            reason = "" if estimate is None else estimate.reason
-            shown, which = Text("not measured", reason, True), reason
-        else:
-            shown, which = estimate_text(estimate), _names(estimate.detail, int(estimate.value))
-            power = expected_power(estimate)
-            if power is not None:
-                which = f"{which}\nThis design would find {percent(power.found_share)} of such items.".strip()
-        rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
-    return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"Computed from {metric}.",))
-
-
-def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
-    """The items to read first, with how often the reading is expected to find a fault; None where nothing ranks them."""
-    listed = reading_list(audit, next(iter(audit.metrics), ""))
-    if listed is None:
-        return None
-    estimate, ranked = listed
-    lines = []
-    for row in ranked[:most]:
-        fails = row.get("fails")
-        who = ", ".join(short(str(name)) for name in fails) if isinstance(fails, (list, tuple)) else _count(fails)
-        rest, expected = known(row.get("item_rest")), known(row.get("expected"))
-        lines.append((Text(_count(row.get("rank"))), Text(str(row.get("item"))), Text(number(rest, 2)), Text(who), Text(percent(expected))))  # fmt: skip
-    columns = ("Rank", "Item", "Correlation with the rest", "Who fails it", "Expected to be faulty")
-    notes = (
-        "Ranked by how far strong respondents fail an item that weak ones pass. The list is for reading; no test stands behind a single row.",
-        *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
-    )
-    return Table("Items to read first", columns, tuple(lines), (2, 4), notes, estimate.signature)
-
-
-def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
-    names: list[str] = [str(row.get("item")) for row in detail.get("candidates", ())]
-    names = names or [str(name) for name in detail.get("items", ())]
-    names = names or [" = ".join(map(str, group)) for group in detail.get("groups", ())]
-    more = count - min(len(names), most)
-    return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
-
-
 def blind(audit: BenchmarkAudit) -> list[Table]:
     """Blind solvability by type, and the cues that give the right answer away."""
     metric = next(iter(audit.metrics), "")
@@ -355,7 +303,7 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
                 Text(number(known(estimate.detail.get("baseline")))), Text(p_value(known(estimate.detail.get("p")))))  # fmt: skip
         rows: list[tuple[Text, ...]] = [head]
         rows += [
-            (Text(str(r.get("type") or "no type")), Text(_count(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
+            (Text(str(r.get("type") or "no type")), Text(whole(r.get("items"))), *(_figure(r, k) for k in ("accuracy", "baseline", "q")))
             for r in estimate.detail.get("by_type", ())
         ]  # fmt: skip
         notes = (

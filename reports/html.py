@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports import drawings, evidence, score_tables, tables, type_tables
+from hqm.reports import drawings, evidence, item_tables, score_tables, tables, type_tables
 from hqm.reports.details import is_people
 from hqm.reports.figures import facet_pairs, other_score, scatter
 from hqm.reports.glossary import Reader
@@ -222,7 +222,7 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
         "Items",
         [] if drawing else [_why_no_map(audit, metric)],
         drawn,
-        [evidence.to_read(audit), evidence.flagged_items(audit)],
+        [item_tables.to_read(audit), item_tables.flagged_items(audit)],
     )
     without = evidence.not_blind(audit)
     yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm.reports import evidence, score_tables, tables, type_tables
+from hqm.reports import evidence, item_tables, score_tables, tables, type_tables
 from hqm.reports.advice import to_fix
 from hqm.reports.phrases import in_words
 from hqm.reports.repeating import repeatable
@@ -486,31 +486,31 @@ def test_the_reruns_correlation_has_no_interval_beside_rho_g() -> None:
 
 def test_an_oracle_fills_no_column_of_people() -> None:
     oracle = audit_of(est("criterion.pearson", 0.98, other=ORACLE))
-    people = audit_of(est("criterion.pearson", 0.91))
-    for audit, shown in ((oracle, tables.DASH), (people, "0.910")):
+    labelled = audit_of(est("criterion.pearson", 0.91))
+    for audit, shown in ((oracle, tables.DASH), (labelled, "0.910")):
         table = tables.summary(hqm.Audit((audit,)))
         assert table.rows[0][table.columns.index("Criterion r")].text == shown
     sources = {row[0].text: row for row in evidence.reliability(oracle).rows}
     assert "not measured" in sources["People's labels in place of the scorer"][0].small
     assert any("no people" in name for name in sources)
     assert evidence.oracle(oracle) is not None
-    assert evidence.oracle(people) is None
+    assert evidence.oracle(labelled) is None
     assert not evidence.family_table(oracle, ["criterion"], "").rows
 
 
 def test_the_items_to_read_stand_in_a_table() -> None:
-    table = evidence.to_read(audit_of(est("items.reading_list", 2.0, detail={"reading_list": RANKED})))
+    table = item_tables.to_read(audit_of(est("items.reading_list", 2.0, detail={"reading_list": RANKED})))
     assert table is not None
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["1", "q5", "−0.60", "b-model", "90%"], ["2", "q8", "−0.30", "a-model", "50%"],
     ]  # fmt: skip
-    assert evidence.to_read(audit_of(TESTED)) is None
+    assert item_tables.to_read(audit_of(TESTED)) is None
 
 
 def test_a_count_of_faults_stands_beside_its_power() -> None:
     (row,) = [
         row
-        for row in evidence.flagged_items(audit_of(est("items.label_errors", 0.0, detail={"power": 0.02}))).rows
+        for row in item_tables.flagged_items(audit_of(est("items.label_errors", 0.0, detail={"power": 0.02}))).rows
         if row[0].text == "label errors"
     ]
     assert "would find 2% of such items" in row[2].text
