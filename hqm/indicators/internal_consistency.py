@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -92,15 +91,12 @@ def _alpha_types(case: Case) -> Result:
     return result(replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types))
 
 
-def _of_complete(
-    statistic: Callable[[Array], Coefficient], parts: Callable[[Case], Array]
-) -> Callable[[Case], Coefficient]:
-    """A coefficient that only complete items allow, with their number."""
+def _kr21(case: Case) -> Coefficient:
+    return replace(kr21(case.once(_complete)), n_items=case.once(_complete).shape[1])
 
-    def compute(case: Case) -> Coefficient:
-        return replace(statistic(case.once(parts)), n_items=case.once(_complete).shape[1])
 
-    return compute
+def _lambda2(case: Case) -> Coefficient:
+    return replace(lambda2(case.once(_parts)), n_items=case.once(_complete).shape[1])
 
 
 _BINARY = need("item scores of 0 or 1", lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()), "the item scores are not 0 or 1")  # fmt: skip
@@ -115,11 +111,11 @@ indicators = (
     ),
     Indicator(
         name="kr21", title="KR-21", family=_FAMILY, needs=(MEAN_OF_ITEMS, _BINARY), explains=(kr21,),
-        meaning="KR-21: alpha if all items were equally hard.", compute=_of_complete(kr21, _complete),
+        meaning="KR-21: alpha if all items were equally hard.", compute=_kr21,
     ),
     Indicator(
         name="lambda2", title="Guttman's lambda-2", family=_FAMILY, needs=(MEAN_OF_ITEMS,), explains=(lambda2,),
-        meaning="Guttman's lambda-2, a closer lower bound than alpha.", compute=_of_complete(lambda2, _parts),
+        meaning="Guttman's lambda-2, a closer lower bound than alpha.", compute=_lambda2,
     ),
     Indicator(
         name="split_half", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_split_half, explains=(split_half,),

@@ -16,7 +16,7 @@ from hqm.psychometrics.families import Influence, leave_one_out
 from hqm.psychometrics.left_out import left_out_bounds
 from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Coefficient
-from hqm.psychometrics.two_way import linear_bounds, never_narrower, respondent_bounds
+from hqm.psychometrics.two_way import linear_bounds, never_narrower
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def criterion_validity(
 
     with MS the residual mean square of respondent x item and MP the residual mean product on labelled items; where items
     share a picture, residuals are summed within pictures before they are squared (`relative_error`). Over other respondents
-    every respondent is left out once, for these every cluster of items.
+    the ends of Fisher's interval of the raw correlation are stretched as the value is; for these respondents every cluster of
+    items is left out.
 
     Spearman, C. (1904). American Journal of Psychology, 15, 72-101; correlated errors: Zimmerman, D. W. and Williams,
     R. H. (1977). British Journal of Mathematical and Statistical Psychology, 30, 135-147. Always read beside the raw
@@ -164,12 +165,6 @@ class _Moments:
         """(clusters + 1,): the corrected correlation; NaN where a true variance is not positive."""
         return self._over(self.v_a, self.v_h, self.shared)
 
-    def without_respondents(self) -> Array:
-        """(respondents,): the corrected correlation with each respondent left out."""
-        kept = ~np.eye(len(self.x), dtype=bool)
-        x, y = (np.stack([column[:, -1][row] for row in kept], axis=1) for column in (self.x, self.y))
-        return _corrected(x, y, self.v_a, self.v_h, self.shared)
-
     def _over(self, v_a: float, v_h: float, shared: float) -> Array:
         return _corrected(self.x, self.y, v_a, v_h, shared)
 
@@ -212,9 +207,9 @@ def _disattenuated(moments: _Moments, full: Coefficient, independent: float, lev
         reason = "a score varies no more between respondents than its items' sampling error: nothing true is left"
         return Coefficient.absent("degenerate", reason, m)
     low, high, method = math.nan, math.nan, ""
-    if independent >= FEWEST:
-        low, high = respondent_bounds(value, moments.without_respondents(), independent, level)
-        method = "respondent jackknife" if independent == m else f"respondent jackknife, n_eff {independent:.4g}"
+    if independent >= FEWEST and full.value > 0:
+        low, high = (float(np.clip(end * value / full.value, -1, 1)) for end in (full.low, full.high))
+        method = f"{full.method}, disattenuated"
     over = abs(value) > 1
     return never_narrower(
         Coefficient(

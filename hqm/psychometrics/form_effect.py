@@ -17,6 +17,8 @@ from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 from hqm.psychometrics.two_way import linear_bounds, never_narrower, respondent_bounds
 
 NAME = "equal form shift (Q)"
+ENOUGH = 20
+"""From so many independent respondents on, leaving out each in turn is enough for the interval of a form correlation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +157,8 @@ def form_reliability(
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
     Over other respondents r_true is computed with each respondent left out, for these with each cluster of items left out
-    (Student's interval on the jackknife's standard error). Spearman, C. (1904). The proof and measurement of association
+    (Student's interval on the jackknife's standard error; below 20 respondents it holds the truth in 89 % only, and the wider
+    of it and Fisher's interval divided by the attenuation is given). Spearman, C. (1904). The proof and measurement of association
     between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958). Annals of Mathematical Statistics,
     29, 614.
 
@@ -194,8 +197,13 @@ def form_reliability(
     if size_of(n, n_effective) >= FEWEST:
         rest = [np.delete(data, row, axis=0) for row in range(n)]
         fewer = [_disattenuated(part[:, :1], part[:, 1:2], part[:, 2].mean(), part[:, 3].mean())[0][0] for part in rest]
-        low, high = respondent_bounds(raw, fewer, size_of(n, n_effective), level)
+        size = size_of(n, n_effective)
+        low, high = respondent_bounds(raw, fewer, size, level)
         method = "respondent jackknife"
+        if size < ENOUGH and math.isfinite(low):
+            low = min(low, float(np.clip(observed.low / attenuation, -1, 1)))
+            high = max(high, float(np.clip(observed.high / attenuation, -1, 1)))
+            method = "wider of respondent jackknife and Fisher z, disattenuated"
         if n_effective is not None and n_effective < n:
             method += f", n_eff {n_effective:.4g}"
     if without is not None and n >= FEWEST:
