@@ -101,11 +101,11 @@ def answer(
                     records.append({"respondent": name, "form": form.name, "run": run, "item": item.id, "answer": said})
                     if form.name == "original" and run == 0:
                         labels.append((item.id, name, int(right) if rng.random() > 0.03 else int(not right)))
-    path, people = folder.parent / "answers.jsonl", folder.parent / "labels.csv"
+    path, labelled = folder.parent / "answers.jsonl", folder.parent / "labels.csv"
     path.write_text("\n".join(map(json.dumps, records)))
-    with people.open("w", newline="") as opened:
+    with labelled.open("w", newline="") as opened:
         csv.writer(opened).writerows([("item", "respondent", "label"), *labels])
-    return path, people
+    return path, labelled
 
 
 def sound(home: Path, seed: int = 4, per_type: int = 220, respondents: int = 12) -> World:
@@ -117,7 +117,7 @@ def sound(home: Path, seed: int = 4, per_type: int = 220, respondents: int = 12)
     return World(folder, *answer(folder, truth, rng, respondents, parallel=True))
 
 
-def broken(home: Path, seed: int = 2, per_type: int = 150, respondents: int = 20) -> World:
+def broken(home: Path, seed: int = 2, per_type: int = 100, respondents: int = 12) -> World:
     """Its faults: words give *action* away, the place in the file *counting*; twins contradict; keys and pictures are wrong."""
     rng = np.random.default_rng(seed)
     rows = rows_of(rng, per_type)

@@ -190,8 +190,8 @@ def by_oracle(**more: Any) -> Audit:
 
 def test_an_oracle_is_not_people() -> None:
     asks = {"interval": "model_population", "at_least": 0.7}
-    people = policy(required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}])
-    tests = {test.what: test for test in hold_against(by_oracle(), people).tests}
+    by_people = policy(required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}])
+    tests = {test.what: test for test in hold_against(by_oracle(), by_people).tests}
     assert tests["criterion.pearson"].outcome == tests["facet judge"].outcome == "NOT MEASURED"
     assert "no people labelled answers (oracle is an oracle" in tests["criterion.pearson"].sentence
     assert "--criterion" in tests["criterion.pearson"].remedy

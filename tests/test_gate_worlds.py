@@ -65,7 +65,7 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
         ("finding D104 contradictory-twins", "3 times", "correct the wrong one of the two answers"),
         ("finding I101 image-missing", "0003.png", "Put the pictures into the image folder"),
         ("finding I102 image-broken", "0005.png", "Save the pictures again"),
-        ("criterion.contradicted_items (accuracy)", "at most 0", world.wrong_keys[0]),
+        ("criterion.contradicted_items (accuracy)", "at most 0", "correct their right answers"),
     ):
         assert tests[what]["outcome"] == "FAIL"
         assert re.search(sentence, tests[what]["sentence"]), tests[what]
@@ -88,7 +88,7 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     coverage = tests["coverage"]
     needed = [int(n) for n in re.findall(r" to (\d+)", coverage["remedy"])]
     assert coverage["outcome"] == "FAIL"
-    assert max(needed) == coverage["needed"] > 150
+    assert max(needed) == coverage["needed"] > 100
 
 
 # --- the rule on leaks, over many seeds ---
@@ -154,7 +154,7 @@ def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
             for i in plain.items
         ]  # fmt: skip
         shown += any(s.type == "action" for s in leaks_in(Form("original", tuple(items))).shown)
-    assert shown >= 18, f"{shown} of 30, and 80% were promised of leaks by a single prediction that knows the rule"
+    assert shown >= 20, f"{shown} of 30; at the 80% that are promised, fewer than 20 come in 3 of 100 such tests"
 
 
 def test_a_leak_of_one_part_that_turns_round_in_another_is_named() -> None:

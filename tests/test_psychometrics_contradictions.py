@@ -20,12 +20,12 @@ def world(
 
 
 def test_a_scorer_that_errs_now_and_then_has_no_wrong_keys() -> None:
-    """Misreadings that pile up on some items, at most 5% of benchmarks with a false alarm by the rule: 200 of them."""
+    """Misreadings that pile up on some items, at most 5% of benchmarks with a false alarm by the rule: 100 of them."""
     alarms = 0
-    for seed in range(200):
+    for seed in range(100):
         verdicts, labels, _ = world(seed, wrong=0, misread=0.03)
         alarms += bool(psy.contradicted_items(verdicts, labels).items)
-    assert alarms <= 16
+    assert alarms <= 10
 
 
 def test_wrong_keys_are_listed() -> None:

@@ -188,7 +188,8 @@ def _labels(
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents)
     stored = stored_labels(store, benchmark, form, run)
-    others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in labels.by_judge]
+    given = labels.by_judge.keys()
+    others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in given]
     return replace(labels, judgements=(*labels.judgements, *others))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import shaped_alike
-from hqm.psychometrics.multiple import holm
 from hqm.psychometrics.result import Status
 
 USUAL = 0.2
@@ -18,7 +17,7 @@ USUAL = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An item: how many of its labelled answers people judged against the scorer, and p after Holm over all items."""
+    """An item: how many of its labelled answers people judged against the scorer, and p times the number of items."""
 
     item: int
     contradicted: int
@@ -47,7 +46,7 @@ def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha:
 
     A scorer that misreads an answer now and then is contradicted on some answers of many items; a wrong right answer is
     contradicted on all answers of one item. Binomial test of each item's contradicted labels against the usual share,
-    which is twice the share of all other items, at least .2; Holm over items. Half of the labels must contradict.
+    which is twice the share of all other items, at least .2; Bonferroni over items. Half of the labels must contradict.
 
     - `automatic, human`: (respondents, items), 0 or 1, NaN where an answer is not scored or not labelled.
     - `alpha`: The chance that any sound item is listed.
@@ -76,7 +75,7 @@ def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha:
         reason = f"an item needs {fewest} labels before people can contradict its right answer, the most have {most}"
         return Contradictions((), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled")
     p = np.where(n > 0, binom.sf(k - 1, n, usual), np.nan)
-    adjusted = holm(p)
+    adjusted = np.minimum(1.0, p * tested)
     rows = [
         Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))
         for i in np.flatnonzero((adjusted < alpha) & (2 * k >= n))

@@ -121,18 +121,14 @@ def crossed_components(
 ) -> Moments:
     """Variance components of a random design by the method of moments, whatever cells are filled.
 
-    Every score is the sum of effects of its respondent, its item, its run and so on, and of their interactions. The sum
-    of squared totals of each margin, divided by the margin's counts, has an expectation that is linear in the
-    components, with coefficients that are counts. As many margins as effects give as many equations:
+    The squared totals of a margin have an expectation that is linear in the components: as many margins, as many equations.
 
         T_s = sum over levels of s of (total^2 / n),   E T_s = N mu^2 + sum_t k(s, t) sigma2_t
         k(s, t) = sum over levels of s of (1 / n_s) sum over the levels of s and t in it of n_st^2
 
-    These are Henderson's method 1 (1953, Biometrics, 9, 226-252) and, for two crossed facets, the U-statistics of Gao
-    and Owen (2017, Electronic Journal of Statistics, 11, 1235-1296): unbiased for any distribution and any pattern of
-    filled cells that has nothing to do with the effects. In a balanced design they are the analysis of variance
-    (Brennan 2001, Generalizability Theory, chapters 3 and 7), and REML where no component is negative. The cost grows
-    with the number of cells alone.
+    Henderson's method 1 (1953, Biometrics, 9, 226-252), for two crossed facets the U-statistics of Gao and Owen (2017,
+    Electronic Journal of Statistics, 11, 1235-1296): unbiased for any distribution, and any filled cells that have nothing to
+    do with the effects. In a balanced design the analysis of variance (Brennan 2001, chapters 3 and 7).
 
     - `scores`: One axis a facet; NaN where there is no observation.
     - `facets`: The name of each axis.
@@ -140,8 +136,6 @@ def crossed_components(
       in families. Effects of the facet are then effects within it.
     - `effects`: The effects to tell apart, each the facets that interact in it; all combinations unless given. What is
       not named goes into the last effect, of single observations.
-
-    ValueError for shapes that do not fit. It does not refuse small designs: `g_study` does, and cuts what is negative.
 
     >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
     >>> [round(float(value), 4) for value in result.values]
