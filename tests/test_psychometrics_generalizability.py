@@ -111,7 +111,7 @@ def test_negative_components_are_kept_raw_and_used_as_zero() -> None:
     who = study.component("m")
     assert (who.value, who.flags, study.flags) == (0.0, ("NEGATIVE_COMPONENT",), ("NEGATIVE_COMPONENT",))
     assert who.raw < 0
-    assert math.isnan(who.low)
+    assert (who.low, who.high) == (0.0, 0.0)
     assert psy.d_study(study).g == 0.0
     assert psy.items_for_reliability(study, 0.9, facet="i") == math.inf
 
@@ -180,12 +180,17 @@ def test_order_shift_and_scale(seed: int, scale: float, shift: float) -> None:
 def test_missing_cells() -> None:
     x = BRENNAN_3.copy()
     x[0, 1, 0] = np.nan
-    assert psy.g_study(x, ["p", "i", "o"]).status == "not_applicable"
-    by_item = psy.g_study(x, ["p", "i", "o"], drop="i")
-    assert by_item.sizes == (10, 3, 2)
-    whole = psy.g_study(np.delete(BRENNAN_3, 1, axis=1), ["p", "i", "o"])
-    assert [c.raw for c in by_item.components] == pytest.approx([c.raw for c in whole.components])
-    assert psy.g_study(x, ["p", "i", "o"], drop="p").sizes == (9, 4, 2)
+    study, whole = (psy.g_study(y, ["p", "i", "o"]) for y in (x, BRENNAN_3))
+    assert (study.status, study.sizes, study.observations) == ("ok", (10, 4, 2), 79)
+    # one cell of 80 moves no component by more than a tenth of the largest one
+    assert [c.raw for c in study.components] == pytest.approx([c.raw for c in whole.components], abs=0.1)
+    x[:, 2] = np.nan
+    without = psy.g_study(np.delete(x, 2, axis=1), ["p", "i", "o"])
+    assert psy.g_study(x, ["p", "i", "o"]) == without
+    # every respondent answered items of its own: respondent, item and interaction are one
+    apart = np.where(np.eye(6, dtype=bool), np.arange(6.0), np.nan)
+    lost = psy.g_study(apart, ["m", "i"])
+    assert (lost.status, "do not tell" in lost.reason) == ("not_applicable", True)
 
 
 def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
@@ -219,8 +224,10 @@ def test_wrong_arguments_are_refused() -> None:
     study = psy.g_study(BRENNAN_1, ["p", "i"])
     with pytest.raises(ValueError, match="name each"):
         psy.g_study(BRENNAN_1, ["p"])
-    with pytest.raises(ValueError, match="no facet"):
-        psy.g_study(BRENNAN_1, ["p", "i"], drop="x")
+    with pytest.raises(ValueError, match="no effect"):
+        psy.g_study(BRENNAN_1, ["p", "i"], effects=[["x"]])
+    with pytest.raises(ValueError, match="one label"):
+        psy.g_study(BRENNAN_1, ["p", "i"], nested={"i": ("h", [1, 2])})
     with pytest.raises(ValueError, match="no effect"):
         study.component("x")
     with pytest.raises(ValueError, match="no facet"):

@@ -95,7 +95,7 @@ def test_the_closed_form_is_what_reruns_estimate() -> None:
     observed, expected = psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)), psy.expected_retest(p)
     assert observed.rho.fixed is not None
     assert observed.rho.fixed.low <= expected.rho.value <= observed.rho.fixed.high
-    assert observed.sem_run == pytest.approx(math.sqrt(expected.noise.mean()), rel=0.05)
+    assert observed.sem_pooled == pytest.approx(math.sqrt(expected.noise.mean()), rel=0.05)
     assert observed.rho_average.value == pytest.approx(expected.for_runs(2), abs=0.002)
 
 

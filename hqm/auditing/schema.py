@@ -149,13 +149,14 @@ class _Detail(_Open):
     lower: Number | tuple[Number, ...] = None
     upper: Number | tuple[Number, ...] = None
     varied: str | None = None
+    range: Number | tuple[Number, Number] = None
 
 
 _NUMBERS = frozenset(
     "ac1 accuracy adjacent after agreement answers apart at_ceiling at_floor attenuation average_of_runs baseline before "
     "bias_correction blind by_subscore by_total chance coherent correlation count deviation easy error evenness forms g gain "
     "hard high i2 if_all_right if_all_wrong images items_varying k kappa length low margin mdc95 mean_kappa missing_items "
-    "n_min observed of overlap p p_sensitivity p_specificity pairs phi phi_of_3 q range ratio raw raw_full raw_same "
+    "n_min observed of overlap p p_sensitivity p_specificity pairs phi phi_of_3 q ratio raw raw_full raw_same "
     "reliability reliability_of_people reversals runs same_set score se sem share shift solved_by_none splits statistic "
     "target to_truth top5 unlabelled v variance varying without_high without_low without_strongest wordings worst".split()
 )

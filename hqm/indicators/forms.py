@@ -43,7 +43,7 @@ def _seed_noise(case: Case) -> tuple[Array | None, float]:
     if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
     by = dict(zip(runs.respondents, study.noise, strict=True))
-    return np.array([by.get(name, np.nan) for name in case.respondents]), study.mdc95
+    return np.array([by.get(name, np.nan) for name in case.respondents]), study.mdc95_pooled
 
 
 def _margin(case: Case) -> Coefficient:

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hqm.indicators.agreement import ICC_A1
 from hqm.indicators.cases import Case, number, numbers
 from hqm.indicators.families import TEST_RETEST
@@ -23,6 +25,7 @@ from hqm.psychometrics import (
     standardized_reliability,
 )
 from hqm.psychometrics.weights import stream
+from hqm.scoring.metrics import Array
 
 LENGTH = 1000
 """The common length that reliabilities are brought to, in items."""
@@ -42,13 +45,13 @@ def _rho(case: Case) -> Coefficient:
 def _rho_g(case: Case) -> Result:
     study = case.once(retest_of)
     return result(
-        study.rho, flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (), sem=number(study.sem_run),
-        by_respondent=_noise_of_each(study, case), average_of_runs=number(study.rho_average.value), runs=study.runs,
+        study.rho, flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (), sem=number(study.sem_pooled),
+        by_respondent=_of_each(case, study.sem), average_of_runs=number(study.rho_average.value), runs=study.runs,
     )  # fmt: skip
 
 
-def _noise_of_each(study: GeneralizedRetest, case: Case) -> dict[str, float | None]:
-    return dict(zip(case.respondents, numbers(study.sem), strict=True))
+def _of_each(case: Case, values: Array) -> dict[str, float | None]:
+    return dict(zip(case.respondents, numbers(values), strict=True))
 
 
 def _floor(case: Case) -> Coefficient:
@@ -83,14 +86,26 @@ def _drift(case: Case) -> Result:
 
 
 def _sem(case: Case) -> Result:
-    """The square root of the mean noise variance that `rho_g` finds; one value a respondent in the detail."""
+    """The square root of the mean noise variance that `rho_g` finds. It is pooled over the respondents: each one's own stands
+    in the detail, from its own items, with the lowest and the highest.
+    """
     study = case.once(retest_of)
-    return result(_of_noise(case, study.sem_run), by_respondent=_noise_of_each(study, case))
+    return result(_of_noise(case, study.sem_pooled), **_own(case, study.sem))
 
 
-def _mdc95(case: Case) -> Coefficient:
-    """1.96 times the square root of 2 times `sem`."""
-    return _of_noise(case, case.once(retest_of).mdc95)
+def _mdc95(case: Case) -> Result:
+    """1.96 times the square root of 2 times `sem`: the repeatability coefficient of Bland and Altman, pooled over the
+    respondents. Each one's own stands in the detail; 95 % of the differences between two runs of a respondent lie within
+    that respondent's own.
+    """
+    study = case.once(retest_of)
+    return result(_of_noise(case, study.mdc95_pooled), **_own(case, study.mdc95))
+
+
+def _own(case: Case, values: Array) -> dict[str, Any]:
+    known_ones = values[np.isfinite(values)]
+    ends = [float(known_ones.min()), float(known_ones.max())] if len(known_ones) else [None, None]
+    return {"by_respondent": _of_each(case, values), "range": ends, "pooled": True}
 
 
 def _of_noise(case: Case, value: float) -> Coefficient:
@@ -148,7 +163,7 @@ _FAMILY = (TEST_RETEST,)
 indicators = (
     Indicator(
         name="rho_g", title="rho_G, one run", family=_FAMILY, needs=(RUNS,), compute=_rho_g, explains=(rho_g, rho_g_of_scores),
-        meaning="Reliability of one run from the items that changed between runs; an interval for these respondents, one for others.",
+        meaning="Reliability of one run from the items that changed between runs; an interval for these respondents (a fixed facet), one for others (a random facet).",
         headline=_FAMILY, repeats=True,
     ),
     Indicator(
@@ -171,12 +186,14 @@ indicators = (
         meaning="P-value of the test that scores differ between runs by no more than their items' noise.",
     ),
     Indicator(
-        name="sem", title="standard error of measurement", family=_FAMILY, needs=(RUNS,), compute=_sem, explains=(rho_g,),
-        meaning="Standard error of measurement of one run, in score units.", better="lower",
+        name="sem", title="standard error of measurement, pooled", family=_FAMILY, needs=(RUNS,), compute=_sem, explains=(rho_g,),
+        meaning="Standard error of measurement of one run, pooled over the respondents, in score units; each has its own.",
+        better="lower",
     ),
     Indicator(
-        name="mdc95", title="smallest real difference", family=_FAMILY, needs=(RUNS,), compute=_mdc95, explains=(rho_g,),
-        meaning="The smallest difference between two runs of one respondent that is not noise.", better="lower",
+        name="mdc95", title="smallest real difference, pooled", family=_FAMILY, needs=(RUNS,), compute=_mdc95, explains=(rho_g,),
+        meaning="Repeatability coefficient, pooled over the respondents; each has its own smallest real difference between two runs.",
+        better="lower",
     ),
     Indicator(
         name="same_winner", family=_FAMILY, needs=_RANKS, explains=(rank_stability,),

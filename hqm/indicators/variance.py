@@ -9,42 +9,66 @@ import numpy as np
 
 from hqm.indicators.cases import Case, number
 from hqm.indicators.families import GENERALIZABILITY
-from hqm.indicators.value import ADDITIVE, Indicator, Result, known, result, study_of
-from hqm.psychometrics import DStudy, GStudy, cheapest_designs, d_study, g_study
+from hqm.indicators.runs import retest_of
+from hqm.indicators.value import ADDITIVE, Indicator, Result, result, study_of
+from hqm.psychometrics import (
+    Coefficient,
+    Dependability,
+    DStudy,
+    GStudy,
+    cheapest_designs,
+    crossed_components,
+    d_study,
+    g_and_phi,
+    g_study,
+)
 
 TARGETS = (0.8, 0.9, 0.95)
 """The dependabilities that a design is sought for."""
 _FACTORS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 12, 20)
 
 
+def _study(case: Case) -> Dependability:
+    """Of respondents crossed with items, which lie in pictures, and with what differs: runs, forms or judgements."""
+    scores = np.moveaxis(case.item_scores, 0, 2)
+    return g_and_phi(
+        scores, case.facet, case.clusters, replicated=_replicated(case), n_effective=case.n_effective
+    )  # fmt: skip
+
+
+def _replicated(case: Case) -> bool:
+    """Whether runs are independent repetitions: they are drawn with seeds of their own, and no drift was seen."""
+    if case.facet != "run":
+        return False
+    drift = case.once(retest_of).drift
+    return not (drift.status == "ok" and drift.p < 0.05)
+
+
 def _g_study(case: Case) -> GStudy:
-    """Of respondents crossed with items and with what differs: runs, forms or judgements."""
-    return g_study(np.moveaxis(case.item_scores, 0, 2), ("respondent", "item", case.facet), drop="item")
+    return case.once(_study).study
+
+
+def _d_study(case: Case) -> DStudy:
+    """Of one run (or form, or judgement) of all items."""
+    return case.once(_study).design
 
 
 def _items(study: GStudy) -> int:
     return dict(zip(study.facets, study.sizes, strict=True))["item"]
 
 
-def _d_study(case: Case) -> DStudy:
-    """Of one run (or form, or judgement) of all items."""
-    study = case.once(_g_study)
-    return d_study(study, {"item": _items(study), case.facet: 1})
-
-
 def _detail(case: Case) -> dict[str, Any]:
     study, facet = case.once(_g_study), case.facet
     items = _items(study)
+    pictures = {"images": study.nested[0][2]} if study.nested else {}
     return {
-        "varied": facet, "items": items, "components": _components(study), "d_study": _designs(study, items, facet),
-        "curve": _curve(study, items, facet),
+        "varied": facet, "items": items, **pictures, "components": _components(study),
+        "d_study": _designs(study, items, facet), "curve": _curve(study, items, facet),
     }  # fmt: skip
 
 
-def _of_one_run(case: Case, value: float) -> Result:
-    coefficient = known(value, case.once(_d_study))
-    flags = case.once(_g_study).flags if coefficient.status == "ok" else ()
-    return result(coefficient, flags=flags, **case.once(_detail))
+def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
+    return result(coefficient, **case.once(_detail))
 
 
 def _components(study: GStudy) -> list[dict[str, Any]]:
@@ -83,17 +107,19 @@ def _curve(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
 
 
 _FAMILY = (GENERALIZABILITY,)
-_NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _g_study))
+_NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_study))
 
 indicators = (
     Indicator(
-        name="g", title="G, relative", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
-        meaning="Generalizability coefficient of one run: relative error over items, seeds and forms.",
-        compute=lambda case: _of_one_run(case, case.once(_d_study).g),
+        name="g", title="G, relative", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        explains=(g_and_phi, d_study, g_study, crossed_components),
+        meaning="Generalizability coefficient of one run: relative error over items in their pictures, seeds and forms.",
+        compute=lambda case: _of_one_run(case, case.once(_study).g),
     ),
     Indicator(
-        name="phi", title="Phi, absolute", family=_FAMILY, needs=_NEEDS, explains=(d_study, g_study), headline=_FAMILY,
-        meaning="Dependability Phi of one run: absolute error over items, seeds and forms.",
-        compute=lambda case: _of_one_run(case, case.once(_d_study).phi),
+        name="phi", title="Phi, absolute", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        explains=(g_and_phi, d_study, g_study, crossed_components),
+        meaning="Dependability Phi of one run: absolute error over items in their pictures, seeds and forms.",
+        compute=lambda case: _of_one_run(case, case.once(_study).phi),
     ),
 )  # fmt: skip

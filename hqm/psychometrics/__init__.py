@@ -35,6 +35,7 @@ from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, 
 from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
 from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
+from hqm.psychometrics.dependability import Dependability, g_and_phi
 from hqm.psychometrics.dependent import ReliabilityDifference, reliability_difference, weighted_reliability
 from hqm.psychometrics.detection import SignalDetection, signal_detection, signal_detection_from_rates
 from hqm.psychometrics.discriminability import (
@@ -80,6 +81,7 @@ from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors,
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
+from hqm.psychometrics.moments import Moments, crossed_components
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.noise import noise_floor
 from hqm.psychometrics.omega import minres_loadings, omega_t
@@ -130,6 +132,7 @@ __all__ = [
     "CriterionValidity",
     "Cue",
     "DStudy",
+    "Dependability",
     "DependentCorrelations",
     "Duplicates",
     "Equivalence",
@@ -154,6 +157,7 @@ __all__ = [
     "LabelErrors",
     "Leakage",
     "LengthElasticity",
+    "Moments",
     "Multitrait",
     "PairCoherence",
     "PairOrder",
@@ -199,6 +203,7 @@ __all__ = [
     "concordance",
     "criterion_validity",
     "cronbach_alpha",
+    "crossed_components",
     "d_study",
     "drift_test",
     "duplicate_items",
@@ -208,6 +213,7 @@ __all__ = [
     "family_dependence",
     "flip_rate",
     "form_reliability",
+    "g_and_phi",
     "g_study",
     "grim",
     "gwet_ac1",

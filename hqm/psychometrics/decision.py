@@ -43,7 +43,8 @@ def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Seq
     Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5.
 
     - `study`: Components, the object of measurement being the first facet.
-    - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
+    - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had. Where items lie in
+      pictures, `item` counts all items; there are as many to a picture as before unless `picture` is named too.
     - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is
       kept.
 
@@ -61,8 +62,9 @@ def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Seq
     (0.9763, 0.8963)
     """
     target, *others = study.facets
+    groups = {group: (facet, per) for facet, group, _, per in study.nested if facet != target}
     for name, size in (sizes or {}).items():
-        if name not in others:
+        if name not in others and name not in groups:
             raise ValueError(f"no facet {name} to change among {others}")
         if size < 1:
             raise ValueError(f"facet {name} needs 1 level or more, got {size}")
@@ -76,12 +78,16 @@ def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Seq
     if study.status != "ok":
         nan = math.nan
         return DStudy(nan, nan, nan, nan, nan, shape, tuple(fixed), status=study.status, reason=study.reason)
+    counts: dict[str, float] = {name: float(size) for name, size in n.items()}
+    counts |= {g: float((sizes or {}).get(g, n[facet] / per)) for g, (facet, per) in groups.items()}
+    held = {*fixed, *(g for g, (facet, _) in groups.items() if facet in fixed)}
+    objects = {target, *(group for facet, group, _, _ in study.nested if facet == target)}
     universe = relative = absolute = 0.0
     for component in study.components:
-        rest = [f for f in component.effect if f != target]
-        part = component.value / math.prod(n[f] for f in rest)
-        chance = any(f not in fixed for f in rest)
-        if target in component.effect:
+        rest = [f for f in component.effect if f not in objects]
+        part = component.value / math.prod(counts[f] for f in rest)
+        chance = any(f not in held for f in rest)
+        if objects & set(component.effect):
             universe += 0.0 if chance else part
             relative += part if chance else 0.0
         absolute += part if chance else 0.0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.moments import Axis, Depth, Moments, axes_of, crossed_components, depths_of
 from hqm.psychometrics.result import Status
 
 Effect = tuple[str, ...]
@@ -20,12 +20,13 @@ Effect = tuple[str, ...]
 class Component:
     """The variance of one effect of a single observation.
 
-    - `effect`: Names of the facets that interact in it.
+    - `effect`: Names of the facets that interact in it; a facet that lies in another (items in pictures) varies within it.
     - `value`: The estimate, cut at 0; `raw` is what the formula gave, with flag `NEGATIVE_COMPONENT` where that is
       below 0.
-    - `df, mean_square`: Of the effect in the analysis of variance.
+    - `df, mean_square`: Of the effect in the analysis of variance; in an unbalanced design those of a balanced one with as
+      many levels and these components.
     - `se`: Standard error of `raw` under normal effects (Searle 1971).
-    - `low, high`: Satterthwaite's chi-square interval; NaN where the estimate is not positive.
+    - `low, high`: The interval of Ting and others, which a difference of mean squares needs; its ends are 0 or more.
     - `share`: Of the sum of all cut components.
     """
 
@@ -43,7 +44,12 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class GStudy:
-    """Variance components of a fully crossed design with one observation a cell."""
+    """Variance components of a crossed or nested design.
+
+    - `facets, sizes`: The axes of the scores and their numbers of levels.
+    - `nested`: (facet, what its levels lie in, number of groups, levels in a group as the error of a mean has them).
+    - `observations`: How many cells are filled.
+    """
 
     components: tuple[Component, ...]
     facets: tuple[str, ...]
@@ -53,6 +59,8 @@ class GStudy:
     flags: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str = ""
+    nested: tuple[tuple[str, str, int, float], ...] = ()
+    observations: int = 0
 
     def component(self, *effect: str) -> Component:
         """The component of an effect, its facets named in any order."""
@@ -62,28 +70,39 @@ class GStudy:
         raise ValueError(f"no effect {' x '.join(effect)} in a study of {' x '.join(self.facets)}")
 
 
-def g_study(scores: npt.ArrayLike, facets: Sequence[str], *, drop: str | None = None, level: float = 0.95) -> GStudy:
-    """Variance components of a random, fully crossed design by the analysis of variance.
+def g_study(
+    scores: npt.ArrayLike,
+    facets: Sequence[str],
+    *,
+    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    effects: Sequence[Sequence[str]] | None = None,
+    level: float = 0.95,
+) -> GStudy:
+    """Variance components of a random design, crossed or nested, with cells missing or not.
 
     Every score is a sum of effects: how good the respondent is, how hard the item, how this respondent does on this
     item, and so on for every combination of facets. The variance of each tells where differences between scores come
     from, and so whether more items, more seeds or more judge runs would help. The last effect, of all facets, also
     holds everything not named. The components describe these respondents where they were chosen on purpose.
 
-        T_t = (product of sizes outside t) sum mean_t^2,   SS_s = sum_{t subset of s} (-1)^(|s| - |t|) T_t
-        MS_s = SS_s / prod_{a in s} (n_a - 1)
-        sigma2_s = sum_{t contains s} (-1)^(|t| - |s|) MS_t / (product of sizes outside s)
+    The estimates are those of `crossed_components`; where every cell is filled, those of the analysis of variance:
 
-    Brennan, R. L. (2001). Generalizability Theory, sections 3.4 and 6.1. Springer. Cornfield, J. and Tukey, J. W.
-    (1956). Annals of Mathematical Statistics, 27, 907-949. Binary scores: components are on the scale of the score, fit
-    for the precision of means, and no logits.
+        MS_s = sum_{t contains s} (observations / levels of t) sigma2_t
+        sigma2_s = sum_{t contains s} (-1)^(|t| - |s|) MS_t levels of s / observations
 
-    - `scores`: One axis a facet, for example (respondents, items, runs); binary scores are allowed.
+    Brennan, R. L. (2001). Generalizability Theory, sections 3.4, 6.1 and 7.1. Springer. Cornfield, J. and Tukey, J. W.
+    (1956). Annals of Mathematical Statistics, 27, 907-949. Intervals: Ting, N., Burdick, R. K., Graybill, F. A.,
+    Jeyaratnam, S. and Lu, T.-F. C. (1990). Journal of Statistical Computation and Simulation, 35, 135-143. Binary scores:
+    components are on the scale of the score, fit for the precision of means, and no logits.
+
+    - `scores`: One axis a facet, for example (respondents, items, runs); binary scores are allowed, NaN where there is none.
     - `facets`: The name of each axis, the object of measurement first.
-    - `drop`: The facet whose levels are left out where they lack a score; without it every cell must be filled.
+    - `nested`: Facet -> what its levels lie in, and a label each: `{"item": ("picture", pictures)}`. Where every level has
+      a group of its own there is no such facet.
+    - `effects`: The effects to tell apart; all unless given. Runs with independent seeds have no effects of their own.
 
-    The status is `not_applicable` when cells are empty (unbalanced: this analysis would be wrong) or a facet has one
-    level (leave it out), `insufficient` when fewer than 2 levels are left, `degenerate` when all scores are equal.
+    The status is `not_applicable` when a facet has one level (leave it out) or the filled cells do not tell the effects
+    apart, `insufficient` when fewer than 2 levels have a score, `degenerate` when all scores are equal.
 
     >>> result = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> [round(c.value, 4) for c in result.components]
@@ -93,85 +112,132 @@ def g_study(scores: npt.ArrayLike, facets: Sequence[str], *, drop: str | None = 
     names = tuple(facets)
     if x.ndim != len(names) or len(set(names)) != len(names) or x.ndim < 2:
         raise ValueError(f"two or more axes with a name each are needed, got shape {x.shape} and {list(names)}")
-    if drop is not None:
-        if drop not in names:
-            raise ValueError(f"no facet {drop} among {list(names)}")
-        axis = names.index(drop)
-        others = tuple(i for i in range(x.ndim) if i != axis)
-        x = np.compress(np.isfinite(x).all(axis=others), x, axis=axis)
-    empty = int((~np.isfinite(x)).sum())
+    x, within = _with_scores(x, names, nested or {})
+    axes = axes_of(x.shape, names, within)
 
     def refused(status: Status, reason: str) -> GStudy:
         return GStudy((), names, x.shape, math.nan, level, (), status, reason)
 
-    if min(x.shape) < 1 or empty == x.size:
-        return refused("insufficient", f"no complete cells are left in {_design(names, x.shape)}")
-    if empty:
-        return refused("not_applicable", f"{empty} of {x.size} cells are empty: name the facet to drop levels of")
+    if min(x.shape) < 1:
+        return refused("insufficient", f"there is no score in {_design(names, x.shape)}")
     if min(x.shape) < 2:
         single = names[int(np.argmin(x.shape))]
-        status: Status = "insufficient" if drop is not None or single == names[0] else "not_applicable"
+        status: Status = "insufficient" if single == names[0] else "not_applicable"
         return refused(status, f"facet {single} has one level in {_design(names, x.shape)}: leave it out or add levels")
-    mean = float(x.mean())
-    x = x - mean
-    total = float((x**2).sum())
-    if total <= 1e-20 * x.size * max(1.0, mean * mean):
+    if lone := next((axis for axis in axes if axis.group and len(axis.starts) < 2), None):
+        return refused("insufficient", f"all levels of {lone.name} lie in one {lone.group}: nothing is known of others")
+    moments = crossed_components(x, names, nested=within, effects=effects)
+    spread = float(np.nanmax(np.abs(x - moments.mean)))
+    if spread <= 1e-10 * max(1.0, abs(moments.mean)):
         return refused("degenerate", "all scores are equal")
-    squares = _mean_squares(x, total)
-    components = _components(squares, names, x.shape, level)
+    if moments.singular:
+        return refused("not_applicable", "the cells that have a score do not tell the effects of the facets apart")
+    components = _components(moments, axes, depths_of(axes, effects), level)
     flags = ("NEGATIVE_COMPONENT",) if any(c.flags for c in components) else ()
-    return GStudy(components, names, x.shape, mean, level, flags)
+    groups = tuple((axis.name, axis.group, len(axis.starts), _crowd(axis)) for axis in axes if axis.group)
+    return GStudy(
+        components, names, x.shape, moments.mean, level, flags, nested=groups, observations=moments.observations
+    )  # fmt: skip
+
+
+def _with_scores(
+    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> tuple[Array, dict[str, tuple[str, npt.ArrayLike]]]:
+    """The levels of each facet that have a score at all, and their groups."""
+    within = {name: (group, np.asarray(labels)) for name, (group, labels) in nested.items()}
+    for axis, name in enumerate(names):
+        others = tuple(i for i in range(x.ndim) if i != axis)
+        known = np.asarray(np.isfinite(x).any(axis=others))
+        if name in within and within[name][1].shape != known.shape:
+            raise ValueError(f"one label for each {name} is needed ({len(known)}), got {within[name][1].shape}")
+        x = np.compress(known, x, axis=axis)
+        if name in within:
+            within[name] = (within[name][0], within[name][1][known])
+    return x, {name: (group, labels) for name, (group, labels) in within.items()}
 
 
 def _design(names: Sequence[str], sizes: Sequence[int]) -> str:
     return " x ".join(f"{size} {name}" for name, size in zip(names, sizes, strict=True))
 
 
-def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
-    return [s for size in range(1, len(axes) + 1) for s in combinations(axes, size)]
+def _crowd(axis: Axis) -> float:
+    """Levels in a group, as the error of a mean over all levels has them: sum of n_c^2 / n."""
+    sizes = np.diff([*axis.starts, axis.size])
+    return float((sizes**2).sum() / axis.size)
 
 
-def _mean_squares(x: Array, total: float) -> dict[tuple[int, ...], tuple[float, int]]:
-    axes = range(x.ndim)
-    sums = {
-        t: float((x.mean(axis=tuple(a for a in axes if a not in t)) ** 2).sum())
-        * math.prod(x.shape[a] for a in axes if a not in t)
-        for t in _subsets(axes)
-    }
-    squares = {}
-    for s in sums:
-        square = sum((-1) ** (len(s) - len(t)) * sums[t] for t in _subsets(s))
-        # an effect that is absent leaves rounding behind
-        square = 0.0 if square < 1e-12 * total else square
-        df = math.prod(x.shape[a] - 1 for a in s)
-        squares[s] = (square / df, df)
-    return squares
-
-
-def _components(
-    squares: dict[tuple[int, ...], tuple[float, int]], names: tuple[str, ...], sizes: Sequence[int], level: float
-) -> tuple[Component, ...]:
-    from scipy.stats import chi2
-
+def _components(moments: Moments, axes: Sequence[Axis], depths: Sequence[Depth], level: float) -> tuple[Component, ...]:
+    """The components with the mean squares that they make in a balanced design, and what follows from those."""
+    cells = moments.observations / np.array(moments.levels, dtype=np.float64)
+    above = np.array([[all(t >= s for s, t in zip(row, column, strict=True)) for column in depths] for row in depths])
+    squares = np.maximum((above * cells) @ moments.values, 0.0)
+    parts = np.linalg.inv(above * cells) * squares
+    df = _freedom(axes, depths, moments.observations)
+    values = moments.values
+    variances = (2 * parts**2 / (df + 2)).sum(axis=1)
+    whole = float(np.maximum(values, 0.0).sum())
     rows = []
-    for s, (square, df) in squares.items():
-        outside = math.prod(n for a, n in enumerate(sizes) if a not in s)
-        parts = [
-            ((-1) ** (len(t) - len(s)) * squares[t][0] / outside, squares[t][1]) for t in squares if set(s) <= set(t)
-        ]
-        raw = sum(part for part, _ in parts)
-        largest = max(abs(part) for part, _ in parts)
-        raw = 0.0 if abs(raw) < 1e-12 * largest else raw
-        variance = sum(2 * part**2 / (d + 2) for part, d in parts)
-        low = high = math.nan
-        if raw > 0:
-            effective = raw**2 / sum(part**2 / d for part, d in parts)
-            tail = (1 - level) / 2
-            upper, lower = float(chi2.ppf(1 - tail, effective)), float(chi2.ppf(tail, effective))
-            low = effective * raw / upper
-            high = effective * raw / lower if lower > 0 else math.inf
-        effect = tuple(names[a] for a in s)
-        flags = ("NEGATIVE_COMPONENT",) if raw < 0 else ()
-        rows.append((effect, max(0.0, raw), raw, df, square, math.sqrt(variance), low, high, flags))
-    whole = sum(row[1] for row in rows)
-    return tuple(Component(*row[:8], row[1] / whole, row[8]) for row in rows)
+    for effect, value, square, own, free, variance in zip(
+        moments.effects, values, squares, parts, df, variances, strict=True
+    ):
+        low, high = difference_bounds(own, df, level)
+        flags = ("NEGATIVE_COMPONENT",) if value < 0 else ()
+        cut = max(0.0, float(value))
+        rows.append(
+            Component(
+                effect, cut, float(value), int(free), float(square), math.sqrt(variance), min(low, cut), max(high, cut),
+                cut / whole if whole > 0 else math.nan, flags,
+            )
+        )  # fmt: skip
+    return tuple(rows)
+
+
+def _freedom(axes: Sequence[Axis], depths: Sequence[Depth], observations: int) -> Numbers:
+    def of(axis: Axis, depth: int) -> int:
+        if depth == 0:
+            return 1
+        groups = len(axis.starts)
+        return (groups - 1 if depth == 1 else axis.size - groups) if axis.group else axis.size - 1
+
+    df = [math.prod(of(axis, d) for axis, d in zip(axes, depth, strict=True)) for depth in depths]
+    df[-1] = observations - 1 - sum(df[:-1])
+    return np.maximum(np.array(df, dtype=np.int64), 1)
+
+
+def difference_bounds(parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """The interval of a sum and difference of mean squares, each times its coefficient (Ting and others 1990).
+
+    Satterthwaite's chi-square is no approximation where mean squares are subtracted: its degrees of freedom run to 0 with
+    the estimate. Here the ends stay finite, and are cut at 0.
+
+    - `parts, df`: (mean squares,): coefficient times mean square, negative where it is subtracted, and degrees of freedom.
+
+    >>> [round(end, 4) for end in difference_bounds([0.6, -0.1], [9, 81])]
+    [0.1801, 1.898]
+    """
+    from scipy.stats import chi2, f
+
+    part, free = np.asarray(parts, dtype=np.float64), np.asarray(df, dtype=np.float64)
+    part, free = part[part != 0], free[part != 0]
+    if not len(part):
+        return 0.0, 0.0
+    tail = (1 - level) / 2
+
+    def reach(plus: Array, plus_df: Array, minus: Array, minus_df: Array, places: tuple[float, float]) -> float:
+        """The square of how far the end lies from the estimate, when the terms `plus` move it and `minus` hold it."""
+        first, second = places
+        g = np.abs(1 - plus_df / chi2.ppf(first, plus_df))
+        h = np.abs(minus_df / chi2.ppf(second, minus_df) - 1)
+        square = float((g**2 * plus**2).sum() + (h**2 * minus**2).sum())
+        if len(plus) and len(minus):
+            ratio = f.ppf(first, plus_df[:, None], minus_df[None, :])
+            mixed = ((ratio - 1) ** 2 - (g[:, None] * ratio) ** 2 - h**2) / ratio
+            square += float((mixed * np.outer(plus, minus)).sum())
+        return max(0.0, square)
+
+    up, down = part > 0, part < 0
+    plus, minus = part[up], -part[down]
+    value = float(part.sum())
+    low = value - math.sqrt(reach(plus, free[up], minus, free[down], (1 - tail, tail)))
+    high = value + math.sqrt(reach(plus, free[up], minus, free[down], (tail, 1 - tail)))
+    return max(0.0, low), max(0.0, high)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, normal_quantile, shaped
+from hqm.psychometrics.arrays import Array, Numbers, mean_of_known, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
-from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.length import spearman_brown
-from hqm.psychometrics.result import Bounds, Coefficient, Status
+from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.retest_bounds import with_bounds
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.significance import SignificanceTest
 
@@ -27,7 +28,7 @@ class GeneralizedRetest:
     - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for
       these respondents; its `status` speaks for the whole.
     - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
-    - `scores`: (runs, respondents) the scores compared, on the items answered in every run.
+    - `scores`: (runs, respondents) the scores, each on the items that its own run scored.
     - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is left of it without
       the noise (may be negative).
     - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
@@ -58,14 +59,20 @@ class GeneralizedRetest:
         return np.asarray(np.sqrt(self.noise))
 
     @property
-    def sem_run(self) -> float:
-        """Standard error of measurement of one run, in score units."""
+    def mdc95(self) -> Array:
+        """(respondents,): each respondent's own repeatability coefficient (Bland and Altman 1999): 95 % of the differences
+        between two of its runs are smaller."""
+        return MDC_FACTOR * self.sem
+
+    @property
+    def sem_pooled(self) -> float:
+        """The root of the mean noise variance, in score units: of no respondent in particular."""
         return math.sqrt(self.noise_mean)
 
     @property
-    def mdc95(self) -> float:
-        """The smallest difference between two runs of one respondent that is not noise."""
-        return MDC_FACTOR * self.sem_run
+    def mdc95_pooled(self) -> float:
+        """The repeatability coefficient of Bland and Altman over all respondents, as if their noise were equal."""
+        return MDC_FACTOR * self.sem_pooled
 
     @property
     def gain(self) -> float:
@@ -146,18 +153,23 @@ def rho_g(
         reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
         return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
-    scores = totals.sum(axis=2) / n_kept
+    # a score is the mean of what its own run scored; the noise of an item shows where every run scored it
+    own = [cluster_sums(np.where(known, run, 0.0), known, labels) for run, known in zip(x, np.isfinite(x), strict=True)]
+    every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
+    of_run = each.sum(axis=2)
+    scores = every.sum(axis=2) / of_run
     changes = totals.var(axis=0, ddof=1)
-    noise = changes.sum(axis=1) / n_kept**2
-    left = n_kept[:, None] - sizes
-    without = (totals.sum(axis=2)[:, :, None] - totals) / left
-    noise_without = (changes.sum(axis=1)[:, None] - changes) / left**2
-    contributions = (totals - scores[:, :, None] * sizes) / n_kept[:, None]
+    noise = changes.sum(axis=1) / n_kept * (1 / of_run).mean(axis=0)
+    left, run_left = n_kept[:, None] - sizes, of_run[:, :, None] - each
+    without = (every.sum(axis=2)[:, :, None] - every) / run_left
+    noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
+    alike = totals.sum(axis=2) / n_kept
+    contributions = (totals - alike[:, :, None] * sizes) / n_kept[:, None]
     binary = bool(np.isin(x[:, scored], (0.0, 1.0)).all())
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
     return _assemble(
         scores, noise, without, noise_without, contributions, kept, respondents, n,
-        n_kept if binary else None, n_effective, level, flags,
+        n_kept if binary else None, n_effective, level, flags, compared=alike,
     )  # fmt: skip
 
 
@@ -260,12 +272,13 @@ def _assemble(
     n_effective: float | None,
     level: float,
     flags: tuple[str, ...],
+    compared: Array | None = None,
 ) -> GeneralizedRetest:
     """The reliability from scores and noise, with and without each cluster, of the respondents `kept`."""
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
     true = spread - vbar
-    drift = drift_test(scores, contributions)
+    drift = drift_test(scores if compared is None else compared, contributions)
     if drift.p < 0.05:
         flags = (*flags, "DRIFT")
     if all(is_constant(run) for run in scores):
@@ -274,7 +287,7 @@ def _assemble(
         reason = "every run gave the same item scores: the reliability is 1 by construction"
         rho = Coefficient(1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags)
     else:
-        rho = _with_intervals(vbar / spread, count, without, noise_without, n_effective, level, flags)
+        rho = with_bounds(vbar / spread, scores, noise, without, noise_without, n_effective, level, flags)
     clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
@@ -292,36 +305,3 @@ def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
         return Coefficient.absent("degenerate", reason, scores.shape[1])
     p = scores.mean(axis=0)
     return Coefficient(true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial")
-
-
-def _with_intervals(
-    ratio: float,
-    count: int,
-    without: Array | None,
-    noise_without: Array | None,
-    n_effective: float | None,
-    level: float,
-    flags: tuple[str, ...],
-) -> Coefficient:
-    from scipy.stats import chi2
-
-    raw, low, high, method, fixed = 1 - ratio, math.nan, math.nan, "", None
-    size = size_of(count, n_effective)
-    if count > 3 and size > 1:
-        upper, lower = (float(q) / (size - 1) for q in np.ravel(chi2.ppf([0.5 + level / 2, 0.5 - level / 2], size - 1)))
-        low, high = max(0.0, 1 - ratio * upper), max(0.0, 1 - ratio * lower)
-        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
-    if without is not None and noise_without is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.log(noise_without.mean(axis=0) / without.var(axis=1, ddof=1).mean(axis=0))
-        clusters = len(left)
-        if np.isfinite(left).all() and clusters > 2:
-            error = math.sqrt((clusters - 1) / clusters * float(((left - left.mean()) ** 2).sum()))
-            half = normal_quantile(level) * error
-            ends = (max(0.0, 1 - ratio * math.exp(half)), max(0.0, 1 - ratio * math.exp(-half)))
-            fixed = Bounds(*ends, "cluster jackknife on log(1 - rho)", level)
-    if raw < 0:
-        return Coefficient(
-            0.0, low, high, count, level, method, fixed=fixed, raw=raw, flags=(*flags, "NEGATIVE_COMPONENT")
-        )
-    return Coefficient(raw, low, high, count, level, method, fixed=fixed, flags=flags)

@@ -1,0 +1,198 @@
+"""G and Phi of one run, form or judgement, with an interval for these respondents and for others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.arrays import Array, shaped
+from hqm.psychometrics.correlation import size_of
+from hqm.psychometrics.decision import DStudy, d_study
+from hqm.psychometrics.generalizability import GStudy, g_study
+from hqm.psychometrics.moments import without_each
+from hqm.psychometrics.respondent_spread import (
+    FEW_PLACES,
+    Spread,
+    hull,
+    normal_places,
+    spread_of_others,
+    spread_of_these,
+)
+from hqm.psychometrics.result import Bounds, Coefficient
+
+
+@dataclass(frozen=True, slots=True)
+class Dependability:
+    """G and Phi of the mean over all items of one occasion, with the studies they are read from.
+
+    - `g, phi`: Their own bounds hold over other respondents (respondents a random facet), `fixed` for these (a fixed facet),
+      both over other items of the same kind.
+    - `study, design`: The variance components, and what one occasion of all items makes of them.
+    """
+
+    g: Coefficient
+    phi: Coefficient
+    study: GStudy
+    design: DStudy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly they are known."""
+
+    relative: float
+    relative_error: float
+    averaged: float
+    absolute: float
+    absolute_error: float
+    blocks: int
+
+
+def g_and_phi(
+    scores: npt.ArrayLike,
+    facet: str,
+    pictures: npt.ArrayLike | None = None,
+    *,
+    replicated: bool = False,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> Dependability:
+    """The generalizability of one occasion (run, form or judgement) of a benchmark whose items lie in pictures.
+
+    G tells how far differences between respondents would come back on other items and another occasion, Phi how far the
+    scores themselves would. Items of one picture share what the picture does to a respondent, so they are nested in pictures;
+    cells without a score are left out, and nothing else with them.
+
+        G = U / (U + relative error),   Phi = U / (U + absolute error);   U, errors: `d_study`
+
+    For these respondents the variance between scores is noncentral chi-square, for others chi-square, on the logit scale for
+    scores between 0 and 1. How exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
+    Generalizability Theory, chapters 4 to 7; the intervals' coverage is in docs/psychometrics_coverage.md.
+
+    - `scores`: (respondents, items, occasions): NaN where there is none.
+    - `facet`: What the occasions are: `run`, `form` or `judge`.
+    - `pictures`: (items,): labels; None where every item stands alone.
+    - `replicated`: Whether occasions are independent repetitions (runs with seeds of their own) without effects of their own.
+    - `n_effective`: The number of independent respondents, where some are relatives.
+
+    The status is that of `d_study`. No interval for these respondents below 5 pictures, none for others below 4 respondents.
+
+    >>> rng = np.random.default_rng(1)
+    >>> right = rng.random((12, 200, 2)) < np.linspace(0.3, 0.8, 12)[:, None, None]
+    >>> result = g_and_phi(right.astype(float), "run", replicated=True)
+    >>> result.g.fixed.low < result.g.value < result.g.fixed.high < 1
+    True
+    """
+    x = shaped(scores, f"respondents, items, {facet}s")
+    names = ("respondent", "item", facet)
+    labels = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
+    nested = {"item": ("picture", labels)}
+    effects = _replicated(names, labels) if replicated else None
+    study = g_study(x, names, nested=nested, effects=effects, level=level)
+    design = d_study(study, {"item": study.sizes[1], facet: 1}) if study.status == "ok" else d_study(study)
+    if design.status != "ok":
+        none = Coefficient.absent(design.status, design.reason, x.shape[0])
+        return Dependability(none, none, study, design)
+    # what has no score at all is no part of the study
+    kept = np.isfinite(x).any(axis=(1, 2))
+    known = np.isfinite(x[kept]).any(axis=(0, 2))
+    x, labels = x[kept][:, known], labels[known]
+    errors = _errors(x, names, labels, effects, study)
+    return Dependability(
+        _coefficient(design.g, False, x, errors, study, n_effective, level),
+        _coefficient(design.phi, True, x, errors, study, n_effective, level),
+        study, design,
+    )  # fmt: skip
+
+
+def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[list[str]]:
+    """All effects without the facet of occasions."""
+    respondent, item, _ = names
+    alone = len(np.unique(labels)) == len(labels)
+    within = [[item]] if alone else [["picture"], [item]]
+    return [[respondent], *within, *([respondent, *part] for part in within)]
+
+
+def _weights(study: GStudy, sizes: Sequence[int], occasions: int, *, absolute: bool) -> Array:
+    """(effects,): what each component adds to the error of a mean over all items and so many occasions."""
+    _, items, _ = sizes
+    groups = {group: items / per for _, group, _, per in study.nested}
+    counts = {study.facets[1]: float(items), study.facets[2]: float(occasions), **groups}
+    rows = []
+    for component in study.components:
+        rest = [name for name in component.effect if name != study.facets[0]]
+        counted = bool(rest) and (absolute or study.facets[0] in component.effect)
+        rows.append(1 / math.prod(counts[name] for name in rest) if counted else 0.0)
+    return np.array(rows)
+
+
+def _errors(
+    x: Array,
+    names: Sequence[str],
+    labels: npt.NDArray[np.generic],
+    effects: Sequence[Sequence[str]] | None,
+    study: GStudy,
+) -> _Errors:
+    values = np.array([component.value for component in study.components])
+    relative = _weights(study, x.shape, 1, absolute=False)
+    averaged = _weights(study, x.shape, x.shape[2], absolute=False)
+    alone = _weights(study, x.shape, 1, absolute=True) - relative
+    _, left = without_each(x, names, "item", nested={"item": ("picture", labels)}, effects=effects)
+    left = left[np.isfinite(left).all(axis=1)]
+    blocks = len(left)
+
+    def error(of: Array) -> float:
+        return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) if blocks > 1 else math.nan
+
+    size = float(relative @ values)
+    log = error(left @ relative) / size if size > 0 else 0.0
+    return _Errors(size, log, float(averaged @ values), float(alone @ values), error(left @ alone), blocks)
+
+
+def _coefficient(
+    value: float,
+    absolute: bool,
+    x: Array,
+    errors: _Errors,
+    study: GStudy,
+    n_effective: float | None,
+    level: float,
+) -> Coefficient:
+    """The coefficient with both intervals."""
+    respondents = x.shape[0]
+    universe = study.component(study.facets[0]).raw
+    between = max(universe + errors.averaged, 0.0)
+    fixed, low, high, method = None, math.nan, math.nan, ""
+    if errors.blocks >= 5 and errors.relative > 0:
+        these = spread_of_these(between, errors.averaged, respondents)
+        fixed = _bounds(value, these, errors, absolute, level, "noncentral chi-square and picture jackknife")
+    size = size_of(respondents, n_effective)
+    if respondents > 3 and size > 1 and between > 0 and errors.relative > 0:
+        with np.errstate(invalid="ignore"):
+            scores = np.nanmean(x, axis=(1, 2))
+        bounds = _bounds(value, spread_of_others(between, scores, size), errors, absolute, level, "chi-square")
+        low, high = hull(bounds, fixed) if fixed is not None else (bounds.low, bounds.high)
+        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
+    return Coefficient(value, low, high, respondents, level, method, fixed=fixed, flags=study.flags)
+
+
+def _bounds(value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str) -> Bounds:
+    from scipy.special import stdtrit
+
+    df = max(errors.blocks - 1, 1)
+    places = stdtrit(df, FEW_PLACES) if errors.blocks > 1 else np.zeros(1)
+    scale = np.exp(np.clip(np.nan_to_num(errors.relative_error) * places, -50.0, 50.0))[None, None, :, None]
+    factor = spread.errors[..., None, None] * scale
+    relative, averaged = errors.relative * factor, errors.averaged * factor
+    universe = np.maximum(spread.values[..., None, None] - averaged, 0.0)
+    alone = 0.0
+    if absolute:
+        ways = normal_places(FEW_PLACES[::2])
+        alone = np.maximum(errors.absolute + np.nan_to_num(errors.absolute_error) * ways, 0.0)
+    drawn = universe / (universe + relative + alone)
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+    return Bounds(min(float(low), value), max(float(high), value), method, level)

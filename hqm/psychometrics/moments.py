@@ -1,0 +1,306 @@
+"""Variance components by moments, in one pass: crossed and nested designs, unbalanced, with cells missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from operator import ge
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.arrays import Array
+
+Depth = tuple[int, ...]
+"""How finely a margin keeps each axis: 0 summed over it, 1 its groups (or its levels, without groups), 2 its levels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Variance components of single observations, uncut.
+
+    - `effects`: The names of the facets that interact in each effect.
+    - `values`: (effects,): the components as the equations give them; a negative one stays negative.
+    - `levels`: (effects,): how many combinations of levels each effect has that were observed.
+    - `singular`: Whether the filled cells leave effects that cannot be told apart; the values are then NaN.
+    - `observations, mean`: How many cells are filled, and their mean.
+    """
+
+    effects: tuple[tuple[str, ...], ...]
+    values: Array
+    levels: tuple[int, ...]
+    observations: int
+    mean: float
+    singular: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of the scores: the name of its levels, and of what they lie in, with the place of each group's first."""
+
+    name: str
+    size: int
+    group: str = ""
+    starts: tuple[int, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """The depth of its single levels."""
+        return 2 if self.group else 1
+
+    def named(self, depth: int) -> tuple[str, ...]:
+        """The facet that a depth stands for."""
+        if depth == 0:
+            return ()
+        return (self.group,) if self.group and depth == 1 else (self.name,)
+
+
+def axes_of(
+    shape: Sequence[int], names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> tuple[Axis, ...]:
+    """The axes of scores whose levels stand group by group; groups of one level each are no groups."""
+    axes = []
+    for size, name in zip(shape, names, strict=True):
+        axis = Axis(name, size)
+        if name in nested:
+            group, labels = nested[name][0], np.asarray(nested[name][1])
+            if labels.shape != (size,):
+                raise ValueError(f"one label of {group} for each {name} is needed ({size}), got shape {labels.shape}")
+            counts = np.unique(labels, return_counts=True)[1]
+            if len(counts) < size:
+                axis = Axis(name, size, group, tuple(np.concatenate([[0], np.cumsum(counts)[:-1]]).tolist()))
+        axes.append(axis)
+    return tuple(axes)
+
+
+def sorted_by_group(
+    x: Array, names: Sequence[str], nested: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> tuple[Array, tuple[Axis, ...]]:
+    """The scores with the levels of every group side by side, and their axes."""
+    axes = axes_of(x.shape, names, nested)
+    for place, axis in enumerate(axes):
+        if axis.group:
+            x = np.take(x, np.argsort(np.asarray(nested[axis.name][1]), kind="stable"), axis=place)
+    return x, axes
+
+
+class Margins:
+    """Sums of an array over the levels of some axes, each made once from the smallest finer one at hand."""
+
+    def __init__(self, finest: Array, axes: Sequence[Axis], depth: Depth) -> None:
+        self.axes = axes
+        self.finest = depth
+        self.done: dict[Depth, Array] = {depth: finest}
+
+    def __getitem__(self, depth: Depth) -> Array:
+        if depth not in self.done:
+            finer = [d for d in self.done if all(map(ge, d, depth))]
+            source = min(finer, key=lambda d: self.done[d].size)
+            self.done[depth] = self._coarser(self.done[source], source, depth)
+        return self.done[depth]
+
+    def _coarser(self, values: Array, source: Depth, depth: Depth) -> Array:
+        for place, (axis, had, wanted) in enumerate(zip(self.axes, source, depth, strict=True)):
+            if had == wanted:
+                continue
+            if wanted == 0:
+                values = values.sum(axis=place, keepdims=True)
+            else:
+                values = np.add.reduceat(values, axis.starts, axis=place)
+        return values
+
+
+def crossed_components(
+    scores: npt.ArrayLike,
+    facets: Sequence[str],
+    *,
+    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    effects: Sequence[Sequence[str]] | None = None,
+) -> Moments:
+    """Variance components of a random design by the method of moments, whatever cells are filled.
+
+    The squared totals of a margin have an expectation that is linear in the components: as many margins, as many equations.
+
+        T_s = sum over levels of s of (total^2 / n),   E T_s = N mu^2 + sum_t k(s, t) sigma2_t
+        k(s, t) = sum over levels of s of (1 / n_s) sum over the levels of s and t in it of n_st^2
+
+    Henderson's method 1 (1953, Biometrics, 9, 226-252), for two crossed facets the U-statistics of Gao and Owen (2017,
+    Electronic Journal of Statistics, 11, 1235-1296): unbiased for any distribution, and any filled cells that have nothing to
+    do with the effects. In a balanced design the analysis of variance (Brennan 2001, chapters 3 and 7).
+
+    - `scores`: One axis a facet; NaN where there is no observation.
+    - `facets`: The name of each axis.
+    - `nested`: Facet -> the facet that its levels lie in, and the label of each level: items in pictures, respondents
+      in families. Effects of the facet are then effects within it.
+    - `effects`: The effects to tell apart, each the facets that interact in it; all combinations unless given. What is
+      not named goes into the last effect, of single observations.
+
+    >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
+    >>> [round(float(value), 4) for value in result.values]
+    [0.5757, 0.6129, 1.1013]
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != len(facets) or len(set(facets)) != len(facets):
+        raise ValueError(f"axes with a name each are needed, got shape {x.shape} and {list(facets)}")
+    x, axes = sorted_by_group(x, facets, nested or {})
+    filled = np.isfinite(x)
+    count = int(filled.sum())
+    mean = float(x[filled].mean()) if count else math.nan
+    depths = depths_of(axes, effects)
+    sums = Margins(np.where(filled, x - mean, 0.0), axes, depths[-1])
+    counts = Margins(filled.astype(np.float64), axes, depths[-1])
+    named = tuple(tuple(n for axis, d in zip(axes, depth, strict=True) for n in axis.named(d)) for depth in depths)
+    levels = tuple(int(np.count_nonzero(counts[depth])) for depth in depths)
+    matrix, totals = _equations(sums, counts, depths)
+    values, singular = solved(matrix, totals)
+    return Moments(named, values, levels, count, mean, singular)
+
+
+def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = None) -> list[Depth]:
+    """The effects as depths, main effects first; the effect of single observations is always the last."""
+    every = sorted(
+        product(*(range(axis.depth + 1) for axis in axes)), key=lambda d: (sum(map(bool, d)), [-v for v in d])
+    )
+    finest = tuple(axis.depth for axis in axes)
+    inner = [depth for depth in every if any(depth) and depth != finest]
+    if effects is not None:
+        names = {depth: frozenset(n for a, d in zip(axes, depth, strict=True) for n in a.named(d)) for depth in every}
+        wanted = {frozenset(effect) for effect in effects}
+        if unknown := wanted - set(names.values()):
+            raise ValueError(f"no effect {' x '.join(sorted(next(iter(unknown))))} of {[axis.name for axis in axes]}")
+        inner = [depth for depth in inner if names[depth] in wanted]
+    return [*inner, finest]
+
+
+def _equations(sums: Margins, counts: Margins, depths: Sequence[Depth]) -> tuple[Array, Array]:
+    """The coefficients (effects, effects) and the sums of squares (effects,), both less those of the grand mean."""
+    grand = tuple(0 for _ in sums.axes)
+    squares: dict[Depth, Margins] = {}
+
+    def row(depth: Depth) -> list[float]:
+        inverse = _inverse(counts[depth])
+        coefficients = []
+        for other in depths:
+            joint = tuple(map(max, depth, other))
+            if joint not in squares:
+                squares[joint] = Margins(counts[joint] ** 2, counts.axes, joint)
+            coefficients.append(float((squares[joint][depth] * inverse).sum()))
+        return [*coefficients, float((sums[depth] ** 2 * inverse).sum())]
+
+    rows = np.array([row(depth) for depth in (grand, *depths)])
+    return rows[1:, :-1] - rows[0, :-1], rows[1:, -1] - rows[0, -1]
+
+
+def solved(matrix: Array, totals: Array, *, tolerant: bool = False) -> tuple[Array, bool]:
+    """(..., effects): the components that fulfil the equations, and whether some cannot be told apart.
+
+    `tolerant` gives NaN to the systems that have no solution and solves the others. What is rounding, as seen from the sizes of the terms that cancel, is 0.
+    """
+    scale = np.abs(matrix).max(axis=-1, keepdims=True)
+    scale = np.where(scale > 0, scale, 1.0)
+    balanced, right = matrix / scale, totals / scale[..., 0]
+    # columns too: a component with few levels has small coefficients, which are no sign of a singular design
+    width = np.abs(balanced).max(axis=-2, keepdims=True)
+    width = np.where(width > 0, width, 1.0)
+    balanced = balanced / width
+    singular = np.linalg.cond(balanced) > 1e9
+    if singular.any() and not tolerant:
+        return np.full(totals.shape, np.nan), True
+    balanced = np.where(singular[..., None, None], np.eye(balanced.shape[-1]), balanced)
+    inverse = np.linalg.inv(balanced) / np.swapaxes(width, -1, -2)
+    values = (inverse @ right[..., None])[..., 0]
+    rounding = 1e-13 * (np.abs(inverse) @ np.abs(right)[..., None])[..., 0]
+    values = np.where(np.abs(values) <= rounding, 0.0, values)
+    return np.where(singular[..., None], np.nan, values), False
+
+
+def without_each(
+    scores: npt.ArrayLike,
+    facets: Sequence[str],
+    facet: str,
+    *,
+    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
+    effects: Sequence[Sequence[str]] | None = None,
+) -> tuple[Moments, Array]:
+    """The components, and (blocks, effects) the same without each level of a facet, or without each group of its levels.
+
+    What one picture contributes to every total is known, so leaving it out is a subtraction and no second pass. A design
+    that falls apart without a block gives NaN for it.
+
+    >>> study, left = without_each([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"], "item")
+    >>> [round(float(value), 4) for value in left[0]]
+    [1.3333, 0.9167, 0.8333]
+    """
+    study = crossed_components(scores, facets, nested=nested, effects=effects)
+    x, axes = sorted_by_group(np.asarray(scores, dtype=np.float64), facets, nested or {})
+    place = [axis.name for axis in axes].index(facet)
+    filled = np.isfinite(x)
+    finest = tuple(axis.depth for axis in axes)
+    sums = Margins(np.where(filled, x - (study.mean if filled.any() else 0.0), 0.0), axes, finest)
+    counts = Margins(filled.astype(np.float64), axes, finest)
+    blocks = _Blocks(sums, counts, place)
+    depths = depths_of(axes, effects)
+    grand = tuple(0 for _ in axes)
+    rows = np.stack([blocks.row(depth, depths) for depth in (grand, *depths)], axis=1)
+    rows = rows[:, 1:] - rows[:, :1]
+    left = np.full((len(rows), len(depths)), np.nan)
+    if not study.singular and len(left) > 1:
+        whole = [_known(block) for block in rows]
+        left[whole] = solved(rows[whole, :, :-1], rows[whole, :, -1], tolerant=True)[0]
+    return study, left
+
+
+def _known(rows: Array) -> bool:
+    return bool(np.isfinite(rows).all()) and bool((np.abs(rows[:, :-1]).max(axis=1) > 0).all())
+
+
+class _Blocks:
+    """The equations without each block of one axis: a row of coefficients with its sum of squares, for every block."""
+
+    def __init__(self, sums: Margins, counts: Margins, place: int) -> None:
+        self.sums, self.counts, self.place = sums, counts, place
+        self.squares: dict[Depth, Margins] = {}
+
+    def by_block(self, depth: Depth) -> Depth:
+        """The same margin with the blocks kept apart."""
+        return (*depth[: self.place], max(1, depth[self.place]), *depth[self.place + 1 :])
+
+    def total(self, values: Array, depth: int) -> Array:
+        """(blocks,): the sum over all else, of an array whose axis has this depth."""
+        axis = self.counts.axes[self.place]
+        summed = values.sum(axis=tuple(i for i in range(values.ndim) if i != self.place))
+        return np.asarray(np.add.reduceat(summed, axis.starts) if depth == 2 else summed)
+
+    def row(self, depth: Depth, depths: Sequence[Depth]) -> Array:
+        joints = [tuple(map(max, depth, other)) for other in depths]
+        if depth[self.place]:
+            inverse = _inverse(self.counts[depth])
+            parts = [self._squared(joint)[depth] * inverse for joint in joints]
+            own = np.stack([self.total(part, depth[self.place]) for part in [*parts, self.sums[depth] ** 2 * inverse]])
+            return np.asarray((own.sum(axis=1, keepdims=True) - own).T)
+        kept = self.by_block(depth)
+        inverse = _inverse(self.counts[depth] - self.counts[kept])
+        columns = []
+        for joint in joints:
+            if joint[self.place]:
+                squared = self._squared(joint)
+                left = squared[depth] - squared[kept]
+            else:
+                resolved = self.by_block(joint)
+                without = (self.counts[joint] - self.counts[resolved]) ** 2
+                left = Margins(without, self.counts.axes, resolved)[kept]
+            columns.append(self.total(left * inverse, 1))
+        columns.append(self.total((self.sums[depth] - self.sums[kept]) ** 2 * inverse, 1))
+        return np.stack(columns, axis=1)
+
+    def _squared(self, joint: Depth) -> Margins:
+        if joint not in self.squares:
+            self.squares[joint] = Margins(self.counts[joint] ** 2, self.counts.axes, joint)
+        return self.squares[joint]
+
+
+def _inverse(counts: Array) -> Array:
+    # counts are sums of ones: below a half there is nothing
+    return np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0.5)
