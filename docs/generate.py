@@ -60,7 +60,10 @@ def _codes() -> Iterator[str]:
 
 def _policy() -> Iterator[str]:
     yield "## Keys of a policy (`hqm gate --policy`)\n"
-    yield "The default policy, with the source of every threshold, is [hqm/auditing/policy.toml](../hqm/auditing/policy.toml).\n"
+    yield (
+        "The default policy, with the source of every threshold, is [hqm/auditing/policy.toml](../hqm/auditing/policy.toml); "
+        "`--policy release-small` is [for fewer than 1,000 items](../hqm/auditing/policy_release_small.toml).\n"
+    )
     yield "| key | meaning | default |\n|---|---|---|"
     documented = _field_docs(Policy)
     for name, field in Policy.model_fields.items():

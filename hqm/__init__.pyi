@@ -11,6 +11,12 @@ from .administration.holdings import respondents_of as respondents_of
 from .administration.planning import Job as Job
 from .administration.planning import plan as plan
 from .auditing.auditor import audit as audit
+from .auditing.definitions import findings_counted as findings_counted
+from .auditing.definitions import findings_in_order as findings_in_order
+from .auditing.definitions import leaks_shown as leaks_shown
+from .auditing.definitions import scored_answers as scored_answers
+from .auditing.definitions import types_measured as types_measured
+from .auditing.definitions import who_labelled as who_labelled
 from .auditing.evidence import Evidence as Evidence
 from .auditing.evidence import gather as gather
 from .auditing.gate import Gate as Gate
@@ -34,6 +40,7 @@ from .benchmark.joining import join_by_picture as join_by_picture
 from .benchmark.joining import normalised as normalised
 from .benchmark.joining import of_parts as of_parts
 from .benchmark.joining import with_questions_beside as with_questions_beside
+from .benchmark.labels import labelled_by as labelled_by
 from .benchmark.recorded import Recording as Recording
 from .benchmark.recorded import answer_text as answer_text
 from .benchmark.registry import load as load

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import hqm
+from hqm.auditing import definitions
 from hqm.auditing.gate import Gate, Policy, default_text, hold_against
 from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate, Interval
@@ -150,6 +152,186 @@ def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sente
         Policy.load(tmp_path / "nowhere.toml")
 
 
+def test_the_end_that_a_policy_names_decides() -> None:
+    wide = estimate(low=0.5, high=0.98)
+    assert outcome(audit_of(wide), asked(interval="fixed_models", at_least=0.9, end="upper")) == "PASS"
+    assert outcome(audit_of(wide), asked(interval="fixed_models", at_most=0.6, end="lower")) == "PASS"
+    sentence = hold_against(audit_of(wide), asked(interval="fixed_models", at_least=0.9)).tests[-1].sentence
+    assert sentence.startswith("lower end 0.500 of fixed_models (these respondents, other items), at least 0.9")
+
+
+def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
+    gate = hold_against(audit_of(), asked(interval="fixed_models", at_least=0.9, optional=True))
+    assert gate.tests[-1].outcome == "NOT MEASURED"
+    assert not gate.tests[-1].required
+    assert gate.passed
+    # what was found counts, also where the design would have found few
+    weak = estimate("items.label_errors", value=2.0, status="not_informative", reason="power .1", intervals=(), detail={"candidates": [{"item": "q7"}]})  # fmt: skip
+    wanted = policy(require=[{"indicator": "items.label_errors", "exact": True, "at_most": 0, "optional": True}])
+    (test,) = [t for t in hold_against(audit_of(weak), wanted).tests if t.what.startswith("items")]
+    assert test.outcome == "FAIL"
+    assert "q7" in test.remedy
+    none = replace(weak, value=0.0)
+    assert outcome(audit_of(none), wanted, "items.label_errors (accuracy)") == "NOT MEASURED"
+    assert hold_against(audit_of(none), wanted).passed
+
+
+def by_oracle(**more: Any) -> Audit:
+    respondent = RespondentScores(
+        "hf/x", {"accuracy": 0.5}, {}, {}, {FIRST: {}}, {FIRST: {"ok": 3}}, {}, {}, {str(Cell(judge="oracle")): 0.9}
+    )
+    interval = Interval(0.95, 0.99, "model_population", "Fisher z")
+    agreement = estimate(
+        "oracle.pearson", intervals=(interval,), status="not_informative", reason="the labels come from 'oracle'", facet="judge",
+        detail={"labelled_by": "oracle", "labels_of": "oracle"},
+    )  # fmt: skip
+    return audit_of(agreement, respondents=(respondent,), **more)
+
+
+def test_an_oracle_is_not_people() -> None:
+    asks = {"interval": "model_population", "at_least": 0.7}
+    by_people = policy(required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}])
+    tests = {test.what: test for test in hold_against(by_oracle(), by_people).tests}
+    assert tests["criterion.pearson"].outcome == tests["facet judge"].outcome == "NOT MEASURED"
+    assert "no people labelled answers (oracle is an oracle" in tests["criterion.pearson"].sentence
+    assert "--criterion" in tests["criterion.pearson"].remedy
+    named = policy(require=[{"indicator": "oracle.pearson", **asks}])
+    (test,) = [t for t in hold_against(by_oracle(), named).tests if t.what.startswith("oracle")]
+    assert test.outcome == "PASS", "a policy may ask for it by its name"
+    assert test.sentence.endswith("labelled by oracle, not by people: no validity")
+    assert "people" not in test.sentence.replace("not by people", "")
+
+
+def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
+    """By the formulas themselves: Spearman and Brown for items, the root of n on Fisher's scale for respondents."""
+    low = estimate(low=0.8, high=0.95, n_items=500, n_respondents=12)
+    (test,) = [t for t in hold_against(audit_of(low), asked(interval="fixed_models", at_least=0.9)).tests if t.needed and t.what.startswith("test_retest")]  # fmt: skip
+    k = (test.needed or 0) / 500
+    assert k * 0.8 / (1 + (k - 1) * 0.8) == pytest.approx(0.9, abs=1e-3)
+    assert f"from 500 to about {test.needed:,.0f}" in test.remedy
+    assert "or average 3 seeds" in test.remedy
+    over = Interval(0.55, 0.95, "model_population", "Fisher z")
+    form = estimate("parallel_forms.icc_a1", value=0.85, intervals=(over,), n_items=500, n_respondents=12)
+    wanted = policy(require=[{"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.75}])
+    (test,) = [t for t in hold_against(audit_of(form), wanted).tests if t.what.startswith("parallel")]
+    half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
+    assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
+    assert "respondents from 12 to about" in test.remedy
+    # no number of respondents helps where the number itself misses it
+    missed = replace(form, value=0.7)
+    (test,) = [t for t in hold_against(audit_of(missed), wanted).tests if t.what.startswith("parallel")]
+    assert test.needed is None
+    assert "More respondents will not do" in test.remedy
+    assert "drop the claim" in test.remedy
+
+
+def leaking(*rows: dict[str, Any]) -> Audit:
+    table = [
+        {"type": "", "part": "", "name": "all items", "cue": "words", "items": 300, "images": 150, "accuracy": 0.5, "baseline": 0.5,
+         "gain": 0.0, "low": -0.1, "high": 0.1, "p": 1.0, "leak": False, "detectable": 0.15, "status": "ok", "reason": "", **row}
+        for row in rows
+    ]  # fmt: skip
+    return audit_of(
+        estimate("solvability.blind_accuracy", intervals=(), detail={"strata": table, "gain_interval": [0, 0.121]})
+    )
+
+
+def test_leaks_are_judged_by_type_and_part() -> None:
+    wanted = policy(limits={"leak": 0.02, "leak_found": 0.25})
+    whole = {"type": "action", "name": "action", "accuracy": 1.0, "gain": 0.5, "low": 0.4, "high": 0.6, "leak": True}
+    inside = {**whole, "part": "val", "name": "action in val"}
+    tests = {t.what: t for t in hold_against(leaking({"type": "ocr", "name": "ocr"}, whole, inside), wanted).tests}
+    assert tests["leak in action"].outcome == "FAIL"
+    assert "limits.leak" in tests["leak in action"].remedy
+    assert "leak in action in val" not in tests, "it is said once"
+    assert "leak in ocr" not in tests
+    # .121 at the upper end of the total is no leak
+    sound = hold_against(leaking({"type": "ocr", "name": "ocr"}, {"type": "action", "name": "action"}), wanted)
+    assert {t.what: t.outcome for t in sound.tests}["leaks"] == "PASS"
+    assert sound.passed
+    # shown to be above chance, but by less than matters
+    assert hold_against(leaking({"low": 0.01, "leak": True}), wanted).passed
+    # a type in which nothing could have been shown does not pass as sound
+    small = {"type": "ocr", "name": "ocr", "items": 40, "detectable": 0.5}
+    (test,) = [t for t in hold_against(leaking(small), wanted).tests if t.what == "leaks that would be found"]
+    assert (test.outcome, test.needed) == ("FAIL", 160)
+    none = {
+        "type": "ocr",
+        "name": "ocr",
+        "items": 8,
+        "low": None,
+        "detectable": None,
+        "status": "insufficient",
+        "reason": "too few",
+    }
+    assert {t.what: t.outcome for t in hold_against(leaking(none), wanted).tests}["leaks that would be found in ocr"] == "NOT MEASURED"  # fmt: skip
+    caption = hold_against(Audit(tuple(replace(a, task="caption") for a in leaking(whole).audits)), wanted)
+    assert not [t for t in caption.tests if t.what.startswith("leak")]
+
+
+def test_every_finding_is_counted_and_the_grave_ones_are_named() -> None:
+    rows = tuple(
+        {"code": code, "name": name, "severity": severity, "sentence": f"about {name}", "count": 1, "examples": ["x.png"]}
+        for code, name, severity in (
+            ("C101", "no-licence", "warning"), ("I101", "image-missing", "error"), ("L202", "leakage-cue", "warning"),
+            ("I105", "image-unused", "note"),
+        )
+    )  # fmt: skip
+    tests = {t.what: t for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "warning"})).tests}
+    assert "in all 1 error, 2 warnings, 1 note" in tests["findings"].sentence
+    assert tests["finding I101 image-missing"].remedy.startswith("Put the pictures")
+    assert "x.png" in tests["finding I101 image-missing"].sentence
+    let = {t.what: t for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests}
+    assert let["findings"].outcome == "PASS"
+    assert "1 error, 2 warnings, 1 note" in let["findings"].sentence
+
+
+def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
+    types = [
+        {"type": kind, "items": 126, "sem": sem, "measured": True, "missing_items": missing, "state": state, "adds_value": adds}
+        for kind, sem, missing, state, adds in (
+            ("ocr", 0.02, 0, "measurable", False), ("action", 0.045, 158, "labelled, not measurable", True),
+        )
+    ]  # fmt: skip
+    covered = {
+        kind: {"type": kind, "claimed": True, "items": 126, "images": 126, "wordings": 9, "state": "labelled"}
+        for kind in ("ocr", "action")
+    }
+    audit = audit_of(estimate("types.index", detail={"types": types}), coverage=covered)
+    (test,) = [
+        t for t in hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests if t.what == "coverage"
+    ]
+    assert test.outcome == "FAIL"
+    assert "1 of 2 claimed types" in test.sentence
+    assert "action to 284" in test.remedy, "126 (.045 / .03)^2"
+    assert outcome(audit, policy(coverage={"claimed": True, "error": 0.05}), "coverage") == "PASS"
+    # without answers its number forecasts it: 278 for .03
+    bare = audit_of(coverage=covered)
+    (test,) = [
+        t for t in hold_against(bare, policy(coverage={"claimed": True, "error": 0.03})).tests if t.what == "coverage"
+    ]
+    assert "ocr to 278, action to 278" in test.remedy
+    first, second = definitions.types_measured(audit.audits[0])
+    assert (first.measurable, first.adds_value, first.worth_reporting) == (True, False, False)
+    assert (second.measurable, second.adds_value, second.worth_reporting) == (False, True, False)
+    assert definitions.types_measured(bare.audits[0])[0].worth_reporting is False
+
+
+def test_a_policy_for_small_benchmarks() -> None:
+    small = Policy.load(Path("release-small"))
+    assert small.name == "release-small"
+    assert all(row.reason for row in small.require)
+    default = {(row.indicator, row.interval): row.at_least for row in Policy.load().require if row.at_least is not None}
+    lowered = {(row.indicator, row.interval): row.at_least for row in small.require if row.at_least is not None}
+    assert lowered.keys() == default.keys()
+    assert all((lowered[key] or 0) < (default[key] or 0) for key in default)
+    assert small.limits.leak == Policy.load().limits.leak, "a leak is a leak in a small benchmark too"
+    assert outcome(audit_of(items=1000), small, "items") == "FAIL"
+    assert outcome(audit_of(items=999), small, "items") == "PASS"
+    for source in ("Nunnally", "Koo and Li", "Cohen"):
+        assert source in default_text("release-small")
+
+
 def failing() -> Gate:
     return hold_against(
         audit_of(estimate(low=0.5)), asked(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it")
@@ -163,7 +345,9 @@ def test_junit_and_annotations() -> None:
     assert suite.get("tests") == str(len(suite))
     failures = suite.findall("testcase/failure")
     assert suite.get("failures") == str(len(failures)) == "1"
-    assert failures[0].text == "100% & <sure>\nof it"
+    text = failures[0].text or ""
+    assert text.startswith("100% & <sure>\nof it\nRaise the number of items; average several seeds")
+    assert text.endswith("or change `at_least` of `test_retest.rho_g` in the policy")
     (line,) = failing().annotations()
     assert line.startswith("::error title=mine%3A test_retest.rho_g (accuracy)::FAIL: lower end 0.500 of fixed_models")
     assert "\n" not in line

@@ -216,7 +216,7 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
     (finding,) = lint_benchmarks(str(folder))[0].findings
     assert finding.to_dict() == {
         "code": "B000", "name": "own-oddity", "severity": "note", "sentence": "the owner knows more about the data",
-        "count": 3, "examples": [], "place": "",
+        "count": 3, "examples": [], "place": "", "remedy": "Read in the sentence what the benchmark says of its own data.",
     }  # fmt: skip
     assert Selection.of(["own-oddity"], None).has("own-oddity")
     assert not Selection.of(None, ["own-oddity"]).has("own-oddity")
@@ -298,7 +298,16 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("check", bad, "--strict", "--select", "near-duplicate-question")[0] == 1
     (checked,) = json.loads(run("check", bad, "--json", "--select", "D104")[1])
     assert [finding["code"] for finding in checked["findings"]] == ["D104"]
-    assert set(checked["findings"][0]) == {"code", "name", "severity", "sentence", "count", "examples", "place"}
+    assert set(checked["findings"][0]) == {
+        "code",
+        "name",
+        "severity",
+        "sentence",
+        "remedy",
+        "count",
+        "examples",
+        "place",
+    }
     (bad / "card.toml").write_text("[")
     status, out, _ = run("check", bad, good)
     assert status == 1

@@ -223,8 +223,23 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
     settings = {"metric": made.ACCURACY, "protocol": made.PROTOCOL, "other_metric": FAITHFUL}
     by_people = {e.indicator.partition(".")[2]: e for e in comparisons.compare("judge", first, labels, **settings)}
     oracle = replace(labels, cell=Cell(judge="scene@1"))
-    others = {e.indicator.partition(".")[2] for e in comparisons.compare("judge", first, oracle, **settings)}
-    assert set(by_people) - others == {"pearson_given_length", "within_respondents"}
+    by_oracle = comparisons.compare("judge", first, oracle, **settings)
+    others = {e.indicator.partition(".")[2] for e in by_oracle}
+    assert {e.indicator.partition(".")[0] for e in by_oracle} == {"oracle"}, "another name than people's"
+    assert {e.detail["labelled_by"] for e in by_oracle} == {"oracle"}
+    assert not any(e.status == "ok" for e in by_oracle), "its agreement says nothing about validity"
+    pearson = next(e for e in by_oracle if e.indicator == "oracle.pearson")
+    assert (pearson.status, pearson.value) == ("not_informative", by_people["pearson"].value)
+    assert "scene@1" in pearson.reason
+    assert "not from people" in pearson.reason
+    assert {(e.indicator.partition(".")[0], e.detail["labelled_by"]) for e in by_people.values()} == {
+        ("criterion", "people")
+    }
+    only_of_people = {
+        "pearson_given_length", "within_respondents", "disattenuated", "ceiling", "labels_needed", "prediction_powered",
+        "rogan_gladen",
+    }  # fmt: skip
+    assert set(by_people) - others == only_of_people
     assert by_people["pearson_given_length"].status == "degenerate", "every answer has one word"
 
 

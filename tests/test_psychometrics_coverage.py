@@ -112,6 +112,43 @@ def test_the_standard_error_is_that_of_the_clustered_score() -> None:
     assert plain.types[0].sem == pytest.approx(0.5 / math.sqrt(120))
 
 
+def test_a_type_is_measurable_by_its_error_in_the_answers() -> None:
+    """126 items of strong respondents have an error below .03; 278 items on few pictures that hang together have not."""
+    rng = np.random.default_rng(3)
+    strong = (rng.random((10, 126)) < 0.95).astype(float)
+    (kind,) = psy.type_coverage(["a"] * 126, ["a"], scores=strong).types
+    assert (kind.state, kind.measured, kind.missing_items) == ("measurable", True, 0)
+    assert kind.sem < 0.03 < psy.type_coverage(["a"] * 126, ["a"]).types[0].sem
+    pictures = np.repeat(np.arange(28), 10)
+    alike = (rng.random((10, 28)) < 0.6).astype(float)[:, pictures]
+    (kind,) = psy.type_coverage(["a"] * 280, ["a"], images=pictures.tolist(), scores=alike).types
+    assert (kind.state, kind.measured) == ("labelled, not measurable", True)
+    assert kind.missing_items == pytest.approx(280 * (kind.sem / 0.03) ** 2 - 280, abs=1)
+
+
+def test_the_error_of_a_type_is_that_of_other_items_of_the_kind() -> None:
+    """Against the spread of the scores over 2,000 fresh draws of pictures with their items."""
+    rng = np.random.default_rng(4)
+
+    def scores() -> np.ndarray:
+        easy = rng.normal(1, 1, 40)[np.repeat(np.arange(40), 3)]
+        return (rng.random(120) < 1 / (1 + np.exp(-easy))).astype(float)
+
+    true = np.std([scores().mean() for _ in range(2000)])
+    images = np.repeat(np.arange(40), 3).tolist()
+    squared = [psy.type_coverage(["a"] * 120, ["a"], images=images, scores=scores()[None]).types[0].sem ** 2 for _ in range(200)]  # fmt: skip
+    assert math.sqrt(np.mean(squared)) == pytest.approx(true, rel=0.06)
+
+
+def test_a_few_items_that_all_come_out_right_measure_nothing() -> None:
+    """The plain error of twelve right answers is 0, and so is that of twelve questions about one picture."""
+    (kind,) = psy.type_coverage(["a"] * 12, ["a"], scores=np.ones((5, 12))).types
+    assert kind.state == "labelled, not measurable"
+    assert kind.sem == pytest.approx(math.sqrt(14 / 16 * 2 / 16 / 16)), "Agresti and Coull"
+    (kind,) = psy.type_coverage(["a"] * 90, ["a"], images=[i % 9 for i in range(90)], scores=np.ones((5, 90))).types
+    assert (kind.state, kind.measured) == ("labelled, not measurable", False)
+
+
 def test_several_labels_and_labels_from_elsewhere() -> None:
     coverage = psy.type_coverage([["a", "b"], "a", "z", None, ()], ["a", "b"])
     assert [kind.items for kind in coverage.types] == [2, 1]

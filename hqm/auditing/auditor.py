@@ -7,7 +7,7 @@ and every other one that differs from it in exactly one facet, and asks for each
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,8 @@ import numpy.typing as npt
 from hqm.administration.assignment import StoredRespondent
 from hqm.auditing.evidence import Evidence
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
+from hqm.benchmark.findings import Finding
+from hqm.benchmark.labels import labelled_by
 from hqm.forms.build import count_rules
 from hqm.indicators import (
     Protocol,
@@ -32,6 +34,7 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.judges.labels import FAITHFUL
+from hqm.lint.labels import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.psychometrics import family_dependence, jackknife_interval
 from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
@@ -86,7 +89,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             of_metric += compare(
                 "judge", first, other, metric, protocol, other_metric=FAITHFUL, n_effective=n_eff, families=families
             )
-            if leading and other.cell.judge == "human":
+            if leading and labelled_by(other.cell.judge) == "people":
                 alone = case("criterion", "judge", (first,), metric, protocol)
                 of_metric += people_agree(alone, evidence.labels.by_rater)
         estimates += of_metric
@@ -143,11 +146,23 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
         respondents=tuple(_respondent(evidence, row, who) for row, who in enumerate(evidence.respondents)),
         estimates=tuple(estimates),
         coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
-        findings=tuple(finding.to_dict() for finding in evidence.findings),
+        findings=tuple(finding.to_dict() for finding in _findings(evidence, estimates)),
         flags=tuple(flags),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
         examples=tuple(example.to_dict() for example in evidence.examples),
     )
+
+
+def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
+    """What was found, where types that have too few items are told by the answers and no longer by their number."""
+    rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
+    few = {
+        row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
+        for row in rows
+        if row["items"] and row["state"] != "measurable"
+    }
+    yield from (finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE)
+    yield from too_few(few)
 
 
 def _truth_yes(form: Form) -> float | None:

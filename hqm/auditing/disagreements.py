@@ -21,6 +21,7 @@ from hqm.administration.answers import Answers
 from hqm.administration.assignment import StoredRespondent
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.labels import labelled_by
 from hqm.judges.judging import Judging
 from hqm.judges.panel import parse_judge
 from hqm.judges.procedure import verdicts
@@ -114,8 +115,7 @@ def examples(
     """
     first = matrices[reference]
     pairs = [(facets[0], matrix) for cell, matrix in matrices.items() if len(facets := reference.differing(cell)) == 1]
-    oracles = benchmark.judges()
-    pairs += [("judge" if matrix.cell.judge in oracles else "people", matrix) for matrix in labelled]
+    pairs += [("people" if labelled_by(m.cell.judge) == "people" else "judge", m) for m in labelled]
     gaps: dict[str, npt.NDArray[np.float64]] = {}
     for facet, matrix in pairs:
         gap = _gaps(first, matrix)

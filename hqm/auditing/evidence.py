@@ -18,12 +18,12 @@ from hqm.auditing.disagreements import Example, examples
 from hqm.auditing.families import families_of
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.labels import RATER
+from hqm.benchmark.labels import RATER, labelled_by
 from hqm.errors import DesignError
 from hqm.judges.judging import Judging
 from hqm.judges.labels import Labels, import_labels, labels_matrix, oracle_matrix, stored_labels
 from hqm.judges.panel import named, parse_judge
-from hqm.lint import lint_form
+from hqm.lint import findings_of
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.store.database import Store
@@ -57,7 +57,7 @@ class Evidence:
     metrics
         The metrics to audit, the leading one first.
     findings
-        Oddities of the benchmark's items.
+        All that `hqm check` finds: about card, items, labels and leaks, wordings, types, pictures.
     examples
         The items on which the reference and another administration disagree most, with what was said.
     """
@@ -98,6 +98,7 @@ def gather(
     metrics: Sequence[str] = (),
     judges: Sequence[Judging] = (),
     families: Mapping[str, str] | None = None,
+    pictures: bool = True,
 ) -> Evidence:
     """Gather what a store, and the files of a benchmark, say about it.
 
@@ -120,6 +121,8 @@ def gather(
         The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
     families
         Respondent -> family; the family of others is inferred from their names.
+    pictures
+        Whether the picture files are opened to look for faults, as `hqm check` does.
 
     Raises
     ------
@@ -153,7 +156,7 @@ def gather(
         families=tuple(families_of(first.respondents, families)),
         probabilities=_probabilities(benchmark, answers, form, reference.run, respondents),
         metrics=chosen,
-        findings=tuple(lint_form(benchmark, by_name[ORIGINAL])),
+        findings=tuple(findings_of(benchmark, by_name[ORIGINAL], pictures=pictures)),
         examples=tuple(examples(benchmark, answers, judges, by_name, respondents, reference, matrices, labelled)),
     )
 
@@ -174,7 +177,8 @@ def _labels(
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents)
     stored = stored_labels(store, benchmark, form, run)
-    others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in labels.by_judge]
+    given = labels.by_judge.keys()
+    others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in given]
     return replace(labels, judgements=(*labels.judgements, *others))
 
 
@@ -217,6 +221,10 @@ def _oracles(
     def responses(name: str) -> Sequence[Response | None]:
         return answers.responses(benchmark, form, by_name[name], first.cell.run)
 
+    for judge in benchmark.judges():
+        if labelled_by(judge) == "people":
+            remedy = "Rename it in `judges()` of the adapter."
+            raise DesignError(f"{benchmark.name} calls a rule {judge!r}, the name of people's labels", remedy=remedy)
     return tuple(oracle_matrix(benchmark, first, judge, responses) for judge in benchmark.judges())
 
 

@@ -1,6 +1,7 @@
 """The gate: does an audit meet a policy? Thresholds are held against interval ends, and what was not measured fails.
 
-A policy is a TOML file; `policy.toml` beside this module is the default, with the source of every threshold.
+By rule, an estimate without the interval that the policy names is NOT MEASURED; only counts (`exact`) are held against a threshold
+without one. Every test that does not pass ends with what to do.
 """
 
 from __future__ import annotations
@@ -8,137 +9,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-
+from hqm.auditing import remedies
+from hqm.auditing.definitions import (
+    findings_counted,
+    findings_in_order,
+    leak_rows,
+    leaks_shown,
+    scored_answers,
+    severity_of,
+    types_measured,
+    who_labelled,
+)
+from hqm.auditing.policy import Coverage, Policy, Requirement, default_text
+from hqm.auditing.remedies import Remedy
 from hqm.auditing.value import Audit, BenchmarkAudit
-from hqm.errors import CardError, DataError
-from hqm.files.records import read_text
-from hqm.files.toml import parse_toml
-from hqm.indicators import indicator_named
-from hqm.scoring.states import advice_on_cut, unscored
-from hqm.types import Estimate, Task
+from hqm.benchmark.codes import CODES
+from hqm.scoring.states import advice_on_cut
+from hqm.types import Estimate
+
+__all__ = ["Gate", "Policy", "Requirement", "Test", "default_text", "hold_against"]
 
 Outcome = Literal["PASS", "FAIL", "NOT MEASURED"]
 _RANKS = {"none": 0, "note": 1, "warning": 2, "error": 3}
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Required(_Section):
-    """`[required]`: what must have been administered."""
-
-    facets: tuple[Literal["run", "form", "judge", "sight"], ...] = ()
-    """The facets that must have been varied."""
-    respondents: int = Field(default=0, ge=0)
-    """The least number of respondents."""
-
-
-class Limits(_Section):
-    """`[limits]`: how much may be missing or odd."""
-
-    unscored: float = Field(default=1.0, ge=0, le=1)
-    """The largest share of unscored answers in any administration."""
-    findings: Literal["none", "note", "warning", "error"] = "error"
-    """The gravest finding of `hqm check` on the items that is let through."""
-
-
-class Coverage(_Section):
-    """`[coverage]`: what stands behind a type."""
-
-    claimed: bool = False
-    """Whether every type that the card claims must have its items."""
-    items_a_type: int = Field(default=1, ge=1)
-    """How many items that is."""
-
-
-class Requirement(_Section):
-    """`[[require]]`: one threshold on one indicator, for every estimate of it."""
-
-    indicator: str
-    """Family and statistic, `test_retest.rho_g`."""
-    metric: str = ""
-    """Only this metric; all audited ones unless given."""
-    interval: Literal["", "fixed_models", "model_population"] = ""
-    """The interval whose unfavourable end is held against the threshold."""
-    detail: str = ""
-    """In place of an interval of the estimate: the name of a [low, high] pair in its detail."""
-    exact: bool = False
-    """The number is a count of the data and has no interval."""
-    at_least: float | None = None
-    """The lower end must not lie below it."""
-    at_most: float | None = None
-    """The upper end must not lie above it."""
-    tasks: tuple[Task, ...] = ()
-    """The tasks it is asked of; all unless given."""
-    reason: str = ""
-    """Why this threshold: its source, or the use of the scores."""
-
-    @model_validator(mode="after")
-    def _one_of_each(self) -> Requirement:
-        if (self.at_least is None) == (self.at_most is None):
-            raise ValueError("give at_least or at_most")
-        if bool(self.interval) + bool(self.detail) + self.exact != 1:
-            raise ValueError("give one of interval, detail and exact: a point estimate is no evidence")
-        if indicator_named(self.indicator) is None:
-            raise ValueError(f"no audit estimates {self.indicator!r}; `hqm list indicators` shows what there is")
-        return self
-
-    @property
-    def bound(self) -> float:
-        """The threshold, whichever way it points."""
-        return self.at_least if self.at_least is not None else float(self.at_most or 0)
-
-
-class Policy(_Section):
-    """What an audit must show.
-
-    Raises
-    ------
-    CardError
-        From `Policy.load`: the file is missing, no TOML, or has a key or value that means nothing.
-    """
-
-    name: str
-    """What it is called in reports."""
-    required: Required = Required()
-    limits: Limits = Limits()
-    coverage: Coverage = Coverage()
-    require: tuple[Requirement, ...] = ()
-
-    @classmethod
-    def load(cls, path: Path | None = None) -> Policy:
-        """Read a policy; the default one without a path.
-
-        >>> Policy.load().require[0].at_least
-        0.9
-        """
-        place = str(path) if path else "the default policy"
-        try:
-            text = read_text(path) if path else default_text()
-        except DataError as error:
-            raise CardError(f"it cannot be read: {error.what}", place=place, remedy="Correct the file.") from None
-        try:
-            return cls.model_validate(parse_toml(text))
-        except DataError as error:
-            raise CardError(error.what, place=place, remedy=error.remedy) from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            raise CardError(
-                f"the key {key!r} is wrong: {first['msg']}", place=place, remedy="See docs/reference.md."
-            ) from None
-
-
-def default_text() -> str:
-    """The default policy as a file, comments and sources included."""
-    return resources.files("hqm.auditing").joinpath("policy.toml").read_text("utf-8")
+_OVER = {
+    "fixed_models": "of fixed_models (these respondents, other items)",
+    "model_population": "of model_population (other respondents)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +52,20 @@ class Test:
     sentence: str
     """What was found against what was asked for."""
     reason: str = ""
+    """Why the policy asks for it."""
     end: float | None = None
     """The number that was held against the threshold."""
+    remedy: str = ""
+    """What to do; empty for what passed."""
+    needed: float | None = None
+    """The number that it takes of what the remedy says to raise, where the audit tells it."""
+    required: bool = True
+    """Whether the gate fails where this was not measured."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it does not stand in the way: it passed, or it was not measured and need not be."""
+        return self.outcome == "PASS" or (self.outcome == "NOT MEASURED" and not self.required)
 
 
 @dataclass(frozen=True)
@@ -167,7 +78,7 @@ class Gate:
     @property
     def passed(self) -> bool:
         """Whether all passed; an audit of nothing does not."""
-        return bool(self.tests) and all(test.outcome == "PASS" for test in self.tests)
+        return bool(self.tests) and all(test.passed for test in self.tests)
 
     def to_dict(self) -> dict[str, Any]:
         """The gate as JSON data."""
@@ -178,22 +89,23 @@ class Gate:
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
         for name in dict.fromkeys(test.benchmark for test in self.tests):
             tests = [test for test in self.tests if test.benchmark == name]
-            failed = sum(test.outcome != "PASS" for test in tests)
+            failed = sum(not test.passed for test in tests)
             suite = ElementTree.SubElement(root, "testsuite", name=name, tests=str(len(tests)), failures=str(failed))
             for test in tests:
                 case = ElementTree.SubElement(suite, "testcase", classname=name, name=test.what)
-                if test.outcome != "PASS":
+                if not test.passed:
                     kind = test.outcome.lower().replace(" ", "-")
-                    ElementTree.SubElement(case, "failure", message=test.sentence, type=kind).text = test.reason
+                    why = "\n".join(filter(None, (test.reason, test.remedy)))
+                    ElementTree.SubElement(case, "failure", message=test.sentence, type=kind).text = why
         ElementTree.indent(root)
         return f"<?xml version='1.0' encoding='utf-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
 
     def annotations(self) -> Iterator[str]:
         """A GitHub workflow command for every test that did not pass."""
         for test in self.tests:
-            if test.outcome != "PASS":
+            if not test.passed:
                 title = _escaped(f"{test.benchmark}: {test.what}").replace(":", "%3A").replace(",", "%2C")
-                yield f"::error title={title}::{_escaped(f'{test.outcome}: {test.sentence}')}"
+                yield f"::error title={title}::{_escaped(f'{test.outcome}: {test.sentence}. {test.remedy}')}"
 
 
 def _escaped(text: str) -> str:
@@ -208,95 +120,251 @@ def hold_against(audit: Audit, policy: Policy) -> Gate:
 def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
     for facet in policy.required.facets:
         yield _facet(benchmark, facet)
-    least = policy.required.respondents
-    if least:
-        n = len(benchmark.respondents)
-        yield _test(benchmark, "respondents", n >= least, f"{n}, at least {least} are needed", end=float(n))
+    yield from _size(benchmark, policy)
     yield _unscored(benchmark, policy.limits.unscored)
-    yield _findings(benchmark, policy.limits.findings)
+    yield from _findings(benchmark, policy.limits.findings)
+    if benchmark.task in ("yes_no", "choice"):
+        if policy.limits.leak < 1:
+            yield from _leaks(benchmark, policy.limits.leak)
+        if policy.limits.leak_found < 1:
+            yield from _search(benchmark, policy.limits.leak_found)
     if policy.coverage.claimed:
-        yield _coverage(benchmark, policy.coverage.items_a_type)
+        yield from _coverage(benchmark, policy.coverage)
     for requirement in policy.require:
         if not requirement.tasks or benchmark.task in requirement.tasks:
             yield from _threshold(benchmark, requirement)
 
 
 def _test(
-    benchmark: BenchmarkAudit, what: str, good: bool, sentence: str, reason: str = "", end: float | None = None
+    benchmark: BenchmarkAudit,
+    what: str,
+    good: bool,
+    sentence: str,
+    reason: str = "",
+    end: float | None = None,
+    remedy: Remedy | None = None,
 ) -> Test:
-    return Test(benchmark.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
+    if good or remedy is None:
+        return Test(benchmark.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
+    return Test(benchmark.benchmark, what, "FAIL", sentence, reason, end, remedy.text, remedy.needed)
 
 
-def _absent(benchmark: BenchmarkAudit, what: str, sentence: str, reason: str = "") -> Test:
-    return Test(benchmark.benchmark, what, "NOT MEASURED", sentence, reason)
+def _absent(
+    benchmark: BenchmarkAudit, what: str, sentence: str, remedy: Remedy, reason: str = "", required: bool = True
+) -> Test:
+    return Test(benchmark.benchmark, what, "NOT MEASURED", sentence, reason, None, remedy.text, remedy.needed, required)
 
 
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
+    """An oracle is no other judge: it reads the key that the scorer reads."""
     what = f"facet {facet}"
-    estimates = [estimate for estimate in benchmark.estimates if estimate.facet == facet and estimate.value is not None]
+    estimates = [
+        estimate
+        for estimate in benchmark.estimates
+        if estimate.facet == facet and estimate.value is not None and not estimate.indicator.startswith("oracle.")
+    ]
     if not estimates:
-        return _absent(benchmark, what, "no administration differs from the reference in it alone")
+        oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
+        besides = f" ({', '.join(oracles)} is an oracle, not people)" if oracles else ""
+        sentence = f"no administration differs from the reference in it alone{besides}"
+        return _absent(benchmark, what, sentence, remedies.of_facet(facet))
     others = len({estimate.other for estimate in estimates})
-    return _test(benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}")
+    who = ", labels by people" if facet == "judge" and who_labelled(benchmark).by_people else ""
+    return _test(benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}{who}")
+
+
+def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
+    least, limit = policy.required.respondents, policy.required.fewer_items_than
+    if least:
+        n = len(benchmark.respondents)
+        remedy = remedies.of_count(n, least, "respondents", "required.respondents")
+        sentence = f"{n}, at least {least} are needed"
+        yield _test(benchmark, "respondents", n >= least, sentence, end=float(n), remedy=remedy)
+    if limit:
+        good = benchmark.items < limit
+        sentence = f"{benchmark.items:,}, and this policy is for fewer than {limit:,}"
+        remedy = Remedy(
+            "Use the default policy, which larger benchmarks can meet; or change `required.fewer_items_than`"
+        )
+        yield _test(benchmark, "items", good, sentence, end=float(benchmark.items), remedy=remedy)
 
 
 def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
-    shares = {}
-    for cell, counts in benchmark.state_counts.items():
-        if total := sum(counts.values()):
-            shares[cell] = unscored(counts) / total
-    if not shares:
-        return _absent(benchmark, "unscored answers", "no answer was counted")
-    cell, worst = max(shares.items(), key=lambda pair: pair[1])
+    counted = scored_answers(benchmark)
+    if counted.worst is None:
+        remedy = Remedy("Ask the respondents, or import their answers")
+        return _absent(benchmark, "unscored answers", "no answer was counted", remedy)
+    cell, worst = counted.worst
+    advice = advice_on_cut(benchmark.state_counts[cell])
     sentence = f"{worst:.1%} of the answers in {cell}, at most {most:.1%} may be"
-    if advice := advice_on_cut(benchmark.state_counts[cell]):
+    if advice:
         sentence += f"; {advice}"
-    return _test(benchmark, "unscored answers", worst <= most, sentence, end=worst)
+    total, lost = counted.by_administration[cell]
+    remedy = remedies.of_unscored(total, lost, most, "")
+    return _test(benchmark, "unscored answers", worst <= most, sentence, end=worst, remedy=remedy)
 
 
-def _findings(benchmark: BenchmarkAudit, most: str) -> Test:
-    graver = [finding for finding in benchmark.findings if _RANKS[finding.get("severity", "note")] > _RANKS[most]]
+def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
+    """One test of all findings, and one more for every finding that is too grave."""
+    graver = [finding for finding in findings_in_order(benchmark) if _RANKS[severity_of(finding)] > _RANKS[most]]
+    counts = findings_counted(benchmark)
+    counted = ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items())
     if not graver:
-        return _test(benchmark, "findings", True, f"none graver than {most}" if most != "none" else "none")
+        allowed = f"none graver than {most}" if most != "none" else "none"
+        yield _test(benchmark, "findings", True, f"{allowed} ({counted})", end=float(sum(counts.values())))
+        return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
-    return _test(benchmark, "findings", False, f"{len(graver)} graver than {most}: {names}")
+    remedy = Remedy("Mend each as said below; or change the policy key `limits.findings`", 0.0)
+    sentence = f"{len(graver)} graver than {most}: {names} (in all {counted})"
+    yield _test(benchmark, "findings", False, sentence, end=float(len(graver)), remedy=remedy)
+    for finding in graver:
+        code = CODES.get(str(finding["code"]))
+        what = f"finding {finding['code']} {finding['name']}"
+        todo = str(finding.get("remedy") or (code.remedy if code is not None else "Mend what it says."))
+        examples = "; ".join(str(example) for example in finding.get("examples", ())[:3])
+        sentence = f"{finding['sentence']}{f' ({examples})' if examples else ''}"
+        yield _test(benchmark, what, False, sentence, end=float(finding.get("count") or 0), remedy=Remedy(todo, 0.0))
 
 
-def _coverage(benchmark: BenchmarkAudit, least: int) -> Test:
-    claimed = {kind: row for kind, row in benchmark.coverage.items() if row["claimed"]}
+_LEAKS = ("solvability.blind_accuracy", "solvability.leakage_cues")
+
+
+def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
+    """A test for every type and part whose gain lies above the limit at its lower end, or one that says that none does."""
+    reason = "what can be answered without the picture measures no seeing; judged by type and part"
+    missing = [e for e in benchmark.estimates if e.indicator in _LEAKS and e.status not in ("ok", "not_informative")]
+    rows = leak_rows(benchmark)
+    if missing and not rows:
+        sentence = f"{missing[0].status.replace('_', ' ')}: {missing[0].reason}"
+        remedy = Remedy("Raise the number of items to 20 on 5 pictures at least; or set `limits.leak` to 1", 20.0)
+        yield _absent(benchmark, "leaks", sentence, remedy, reason)
+        return
+    if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.estimates):
+        remedy = Remedy("Make the audit again with `hqm audit`; or set `limits.leak` to 1")
+        yield _absent(benchmark, "leaks", "the audit has no such estimate", remedy, reason)
+        return
+    graver = [leak for leak in leaks_shown(benchmark) if leak.low > most]
+    for leak in graver:
+        by = leak.by[0] if leak.by[0] == "words" else f"the {leak.by[0]}"
+        also = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
+        sentence = (
+            f"{'the words predict' if by == 'words' else by + ' predicts'} {leak.accuracy:.1%} of the right answers, the "
+            f"commonest answer {leak.baseline:.1%}{also}: lower end {leak.low:.3f} of the gain (all types, parts and cues "
+            f"together), at most {most:g} is asked for"
+        )
+        what = f"leak in {leak.name}"
+        yield _test(benchmark, what, False, sentence, reason, leak.low, remedies.of_leak(leak))
+    if not graver:
+        tested = len({row["name"] for row in rows if row.get("low") is not None})
+        lows = [float(row["low"]) for row in rows if row.get("low") is not None]
+        sentence = (
+            f"in none of {tested} types and parts do words, position, numbering or surface beat the commonest answer by "
+            f"more than {most:g} (lower ends of the gain, all together)"
+        )
+        yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
+
+
+def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
+    """Whether a leak of this size would have been shown in every type and part."""
+    reason = "that no leak was shown says something only where one would have been"
+    what = "leaks that would be found"
+    rows = [row for row in leak_rows(benchmark) if row["cue"] == "words" and not (row["type"] and row["part"])]
+    small = [row for row in rows if row.get("status") == "insufficient"]
+    judged = [row for row in rows if row.get("detectable") is not None]
+    worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
+    for row in small:
+        remedy = Remedy(f"Raise the number of items in {row['name']} to 20 on 5 pictures at least; or drop the claim on it; or set `limits.leak_found` to 1", 20.0)  # fmt: skip
+        yield _absent(benchmark, f"{what} in {row['name']}", str(row["reason"]), remedy, reason)
+    if worst is not None:
+        size = float(worst["detectable"])
+        sentence = f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most {most:g} is asked for"
+        remedy = remedies.of_weak_search(str(worst["name"]), int(worst["items"]), size, most)
+        yield _test(benchmark, what, size <= most, sentence, reason, size, remedy)
+
+
+def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
+    claimed = [kind for kind in types_measured(benchmark) if kind.claimed]
     if not claimed:
-        return _absent(benchmark, "coverage", "the card claims no type")
-    few = [f"{kind} {row['items']}" for kind, row in claimed.items() if row["items"] < least]
-    if few:
-        sentence = f"{len(few)} of {len(claimed)} claimed types have fewer than {least} items: {', '.join(few)}"
-        return _test(benchmark, "coverage", False, sentence)
-    return _test(benchmark, "coverage", True, f"all {len(claimed)} claimed types have {least} items or more")
+        remedy = Remedy('Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false')
+        yield _absent(benchmark, "coverage", "the card claims no type", remedy)
+        return
+    short, missing = [], []
+    for kind in claimed:
+        too_few = kind.items < wanted.items_a_type
+        too_wide = kind.error is None or kind.error > wanted.error
+        if too_few or (too_wide and wanted.error < 1):
+            forecast = 0 if kind.error is None else math.ceil(kind.items * (kind.error / wanted.error) ** 2 - 1e-9)
+            needed = max(wanted.items_a_type, forecast or math.ceil(0.25 / wanted.error**2 - 1e-9))
+            known = "no item" if kind.error is None else f"{kind.items} items, error {kind.error:.3f}"
+            short.append(f"{kind.type} {known}{'' if kind.measured or not kind.items else ' (forecast)'}")
+            missing.append((kind.type, needed))
+    asked = (
+        f"a standard error of at most {wanted.error:g}" if wanted.error < 1 else f"{wanted.items_a_type} items or more"
+    )
+    if not short:
+        yield _test(benchmark, "coverage", True, f"all {len(claimed)} claimed types have {asked}")
+        return
+    sentence = f"{len(short)} of {len(claimed)} claimed types do not have {asked}: {'; '.join(short)}"
+    counts = ", ".join(f"{kind} to {n:,}" for kind, n in missing)
+    text = f"Raise the number of items: {counts}; or drop these types from the card's `types`; or change the policy key `coverage.error`"
+    if wanted.error >= 1:
+        text = text.replace("coverage.error", "coverage.items_a_type")
+    yield _test(benchmark, "coverage", False, sentence, remedy=Remedy(text, float(max(n for _, n in missing))))
 
 
 def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
     estimates = [e for e in benchmark.estimates if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)]
     what = f"{wanted.indicator}{f' ({wanted.metric})' if wanted.metric else ''}"
     if not estimates:
-        yield _absent(benchmark, what, "the audit has no such estimate", wanted.reason)
+        family = wanted.indicator.partition(".")[0]
+        sentence = "the audit has no such estimate"
+        if family == "criterion" and (oracles := who_labelled(benchmark).by_oracles):
+            sentence += (
+                f": no people labelled answers ({', '.join(oracles)} is an oracle; a policy may ask for `oracle.*`)"
+            )
+        remedy = remedies.of_unmeasured(family, wanted.indicator)
+        yield _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     for estimate in estimates:
         yield _held(benchmark, estimate, wanted)
 
 
 def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) -> Test:
     what = f"{estimate.indicator} ({estimate.metric})"
-    if estimate.status != "ok" or estimate.value is None:
-        return _absent(benchmark, what, f"{estimate.status.replace('_', ' ')}: {estimate.reason}", wanted.reason)
+    value = estimate.value
+    if value is None or not _usable(estimate, wanted):
+        sentence = f"{estimate.status.replace('_', ' ')}: {estimate.reason}"
+        remedy = remedies.of_unmeasured(estimate.indicator.partition(".")[0], estimate.indicator)
+        return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     low, high, named = _ends(estimate, wanted)
-    lower = wanted.at_least is not None
+    lower = wanted.end == "lower" or (not wanted.end and wanted.at_least is not None)
     end = low if lower else high
     if end is None or not math.isfinite(end):
-        return _absent(benchmark, what, f"{estimate.value:.3f} without the interval {named}", wanted.reason)
+        sentence = f"{value:.3f} without the interval {named}: a point estimate is no evidence"
+        remedy = remedies.of_missing_interval(estimate, wanted.interval)
+        return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     bound = wanted.bound
-    good = end >= bound if lower else end <= bound
+    good = end >= bound if wanted.at_least is not None else end <= bound
     side = "lower end" if lower else "upper end"
-    value = f"{end:g}" if wanted.exact else f"{side} {end:.3f} of {named}"
-    sentence = f"{value}, {'at least' if lower else 'at most'} {bound:g} is asked for"
-    return _test(benchmark, what, good, sentence, wanted.reason, end)
+    shown = f"{end:g}" if wanted.exact else f"{side} {end:.3f} {_OVER.get(named, f'of {named}')}"
+    sentence = f"{shown}, {'at least' if wanted.at_least is not None else 'at most'} {bound:g} is asked for"
+    if who := estimate.detail.get("labelled_by"):
+        sentence += "; people labelled" if who == "people" else f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"  # fmt: skip
+    return _test(
+        benchmark, what, good, sentence, wanted.reason, end, remedies.of_threshold(estimate, wanted, value, end)
+    )
+
+
+def _usable(estimate: Estimate, wanted: Requirement) -> bool:
+    """Whether an estimate may be held against a threshold.
+
+    An oracle's agreement, which says nothing about validity, may where the policy asks for it by name. Faults that were
+    found count, also where the design would have missed most of them.
+    """
+    if estimate.status == "ok":
+        return True
+    by_name = estimate.indicator.startswith("oracle.") and estimate.detail.get("labelled_by") == "oracle"
+    faults = wanted.exact and wanted.at_most is not None and (estimate.value or 0.0) > wanted.at_most
+    return estimate.status == "not_informative" and (by_name or faults)
 
 
 def _ends(estimate: Estimate, wanted: Requirement) -> tuple[float | None, float | None, str]:

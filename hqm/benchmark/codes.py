@@ -18,12 +18,17 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of finding: its stable code and name, how serious it is, and what it means."""
+    """One kind of finding: its stable code and name, how serious it is, what it means, and what to do."""
 
     code: str
     name: str
     severity: Severity
     meaning: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return _REMEDIES.get(self.code, "Read in the sentence what the benchmark says of its own data.")
 
 
 OWN = "B000"
@@ -73,7 +78,7 @@ _ALL = (
         "L202",
         "leakage-cue",
         "warning",
-        "Position, numbering or the surface of a question predicts the right answers of items that were held out.",
+        "In a type or part, position, numbering or surface predicts right answers of items held out, beyond chance.",
     ),
     Code(
         "L203",
@@ -85,7 +90,7 @@ _ALL = (
         "L301",
         "blind-solvable",
         "warning",
-        "The questions' words predict the right answers, without the pictures, better than always giving the commonest one.",
+        "In a type or part, the questions' words predict right answers better than its commonest answer, beyond chance.",
     ),
     Code("W101", "few-wordings", "warning", "20 items or more of a type share fewer than three distinct wordings."),
     Code(
@@ -99,7 +104,7 @@ _ALL = (
         "T102",
         "type-not-measurable",
         "warning",
-        "A type has fewer items than a standard error of .03 needs (278 at a rate of .5).",
+        "A type's score has a standard error above .03: in the answers of an audit, or by its items before (278 at a rate of .5).",
     ),
     Code("T103", "type-not-claimed", "warning", "Items are labelled with a type that the card does not claim."),
     Code("T104", "items-unlabelled", "warning", "Some items of a benchmark with labels have none."),
@@ -116,6 +121,47 @@ _ALL = (
         "What only the benchmark's adapter knows about its data; it gives the finding its name.",
     ),
 )
+
+_REMEDIES = {
+    "S101": "Correct the TOML of the card at the place named.",
+    "S102": "Correct the key, or take it out of the card.",
+    "S103": "Put the items file where the card says, as JSON lines, JSON or CSV.",
+    "S104": "Save the file as UTF-8, or name its encoding in the card (data.encoding).",
+    "S105": "Correct the record at the place named.",
+    "S106": "Fill the field in, or take the record out.",
+    "S107": "Write the right answer as the task asks for it, or take the item out.",
+    "S108": "Use one of the eight types of docs/reference.md, or leave the type empty.",
+    "S109": "Write the picture's path below the image folder.",
+    "S110": "Correct the field's name or its value.",
+    "S201": "Give each item an id of its own.",
+    "S202": "Take spaces and control characters out of the ids.",
+    "S301": "Decode the questions with the encoding they were written in.",
+    "C101": 'Name the licence in the card: licence = "CC-BY-4.0".',
+    "C102": 'Name what to cite in the card: citation = "...".',
+    "C103": 'Say in the card in one sentence what is measured: summary = "...".',
+    "D101": "Keep one of the rows that repeat a picture and question.",
+    "D102": "Keep one of the questions that differ in no word.",
+    "D103": "Read the picture, keep the right answer, and take the other row out.",
+    "D104": "Read the pictures, correct the wrong one of the two answers, or take one of the items out.",
+    "L101": "Balance the right answers of the type, or report its score beside that of always giving the commonest answer.",
+    "L201": "Shuffle the items of the file (with a seed that you publish).",
+    "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
+    "L203": "Ask with the same phrase about items of the other answer too.",
+    "L301": "Ask the same questions about pictures with the other answer, until the words say nothing.",
+    "W101": "Write at least three wordings for the type.",
+    "W102": "Vary the wording of the type's questions.",
+    "T101": "Label items with the type, or drop the type from the card's `types`.",
+    "T102": "Add as many items as the examples say, or report no score of the type.",
+    "T103": "Add the type to the card's `types`, or correct the labels.",
+    "T104": "Label the items.",
+    "I101": "Put the pictures into the image folder, or name the folder with --images.",
+    "I102": "Save the pictures again from their source.",
+    "I103": "Keep one file of each picture and point the items to it.",
+    "I104": "Look at the pairs; keep one of two copies, and give its items one cluster.",
+    "I105": "Take the pictures out, or ask about them.",
+    "I106": "Fetch the pictures, or name their folder with --images.",
+}
+"""Code -> what to do about it."""
 
 CODES: dict[str, Code] = {code.code: code for code in _ALL}
 """Every code."""

@@ -32,7 +32,7 @@ class Finding:
         code = code_of(self.name)
         return {
             "code": code.code, "name": self.name, "severity": code.severity, "sentence": self.sentence,
-            "count": self.count, "examples": list(self.examples), "place": self.place,
+            "remedy": code.remedy, "count": self.count, "examples": list(self.examples), "place": self.place,
         }  # fmt: skip
 
 

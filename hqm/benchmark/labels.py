@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from hqm.benchmark.recorded import first_field
 from hqm.errors import AnswerError
@@ -13,8 +14,24 @@ from hqm.types import Form, Judgement
 RATER = ":"
 """Stands between the name of the judge and that of the rater: `human:anna`."""
 
+HUMAN = "human"
+"""The judge of all labels that people gave. Whoever else labels answers (an oracle, another parser of the key) has another name."""
 
-def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, judge: str = "human") -> list[Judgement]:
+LabelledBy = Literal["people", "oracle"]
+
+
+def labelled_by(judge: str) -> LabelledBy:
+    """Who gave the labels of a judge: people, or an oracle or rule that reads the same key as the scorer.
+
+    Gate, tables and sentences ask this function alone whether there were people.
+
+    >>> labelled_by("human"), labelled_by("human:anna"), labelled_by("oracle")
+    ('people', 'people', 'oracle')
+    """
+    return "people" if judge.partition(RATER)[0] == HUMAN else "oracle"
+
+
+def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, judge: str = HUMAN) -> list[Judgement]:
     """Human labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
 
     A label is 1 for a faithful answer, 0 for a hallucinated one, or a share between them where several people judged. An

@@ -78,7 +78,7 @@ def _audits(session: Session, benchmark: Benchmark, metrics: Sequence[str]) -> I
             f"the store has no answer to {benchmark.name}", remedy="Ask with `hqm run`, or name another store."
         )
     _cut_to_asked(session, benchmark, respondents)
-    evidence = session.evidence(benchmark, respondents)
+    evidence = session.evidence(benchmark, respondents, pictures=False)
     # one audit a metric: what an audit says by type is by its first metric
     for metric in metrics:
         yield audit(replace(evidence, metrics=(benchmark.metric(metric),)))

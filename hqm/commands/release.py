@@ -74,7 +74,11 @@ def gate(
     audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
     policy: Annotated[
         Path | None,
-        typer.Option(rich_help_panel=HOW, metavar="FILE", help="The policy; the one that HQM comes with unless given."),
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="FILE",
+            help="A policy file, or `release-small` for fewer than 1,000 items; the default policy unless given.",
+        ),
     ] = None,
     options: RunOptions,
     junit: Annotated[
@@ -86,7 +90,8 @@ def gate(
 ) -> None:
     """Hold an audit against a policy.
 
-    The ends of intervals are compared with thresholds. What was not measured does not pass.
+    The ends of intervals are compared with thresholds. What was not measured does not pass, and every failure says what
+    to do.
     """
     from hqm.auditing.gate import Policy, hold_against
     from hqm.auditing.value import Audit

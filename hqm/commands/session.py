@@ -301,7 +301,9 @@ class Session:
         assignments = self.assignments(benchmark)
         return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
 
-    def evidence(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None) -> Evidence:
+    def evidence(
+        self, benchmark: Benchmark, respondents: Sequence[StoredRespondent] | None = None, *, pictures: bool = True
+    ) -> Evidence:
         """What an audit of a benchmark looks at, from what the store and the files hold now."""
         options = self.options
         evidence = gather(
@@ -314,6 +316,7 @@ class Session:
             metrics=options.reading.metrics,
             judges=self.judges(benchmark),
             families=read_families(options.who.families) if options.who.families else None,
+            pictures=pictures,
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
         return evidence

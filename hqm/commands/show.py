@@ -76,7 +76,10 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
         print(f"{name}, policy {result.policy}:")
         for test in result.tests:
             if test.benchmark == name:
-                print(f"  {test.outcome:12}  {test.what}: {test.sentence}")
+                spared = " (not required)" if not test.required else ""
+                print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
+                if test.remedy:
+                    print(f"  {'':12}    -> {test.remedy}")
     why = dict.fromkeys((test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason)
     for what, reason in why:
         print(f"{what}: {reason}")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from hqm.benchmark.labels import labelled_by
 from hqm.judges.panel import parse_judge
 from hqm.psychometrics import agreement_left_out
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
@@ -234,7 +235,7 @@ def family_of(facet: str, first: ScoreMatrix, other: ScoreMatrix) -> str:
     if facet != "judge":
         return _BY_FACET[facet]
     if "faithful" in other.tallies:
-        return "criterion"
+        return "criterion" if labelled_by(other.cell.judge) == "people" else "oracle"
     same = parse_judge(first.cell.judge)[0] == parse_judge(other.cell.judge)[0]
     return "judge_consistency" if same else "judge_agreement"
 

@@ -6,9 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hqm.benchmark.labels import HUMAN
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.engine import estimates
-from hqm.indicators.families import CONSISTENCY, DISCRIMINABILITY, GENERALIZABILITY, ITEMS, SOLVABILITY, TYPES
+from hqm.indicators.families import (
+    CONSISTENCY,
+    CRITERION,
+    DISCRIMINABILITY,
+    GENERALIZABILITY,
+    ITEMS,
+    ORACLE,
+    SOLVABILITY,
+    TYPES,
+)
+from hqm.indicators.judged import say_who_labelled
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Estimate, Form
@@ -53,6 +64,8 @@ def compare(
     pair = case(family, facet, (first, other), metric, protocol, other_metric=other_metric, repeats=repeats, **settings)
     named = dict(zip(first.respondents, families, strict=False))
     pair = replace(pair, families=tuple(named.get(name, name) for name in pair.respondents))
+    if family in (CRITERION.name, ORACLE.name):
+        return say_who_labelled(estimates(pair), other.cell.judge)
     crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
     return [*estimates(pair), *(_components(pair) if crossed else ())]
 
@@ -118,4 +131,4 @@ def expected(reference: Case, probabilities: Array, temperature: float | None) -
 
 def people_agree(reference: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> list[Estimate]:
     """How far the people who labelled agree, which bounds what any score can reach against them, and what they differ in."""
-    return estimates(replace(reference, raters=raters))
+    return say_who_labelled(estimates(replace(reference, raters=raters)), HUMAN)

@@ -21,9 +21,12 @@ class Family:
 
 TEST_RETEST = Family("test_retest", "Test-retest", "the facet `run` differs", "run")
 PARALLEL_FORMS = Family("parallel_forms", "Parallel forms", "the facet `form` differs", "form")
-CRITERION = Family(
-    "criterion", "Criterion", "the facet `judge` differs: people, or an oracle that labels answers", "judge"
-)
+CRITERION = Family("criterion", "Criterion", "the facet `judge` differs: people labelled the answers", "judge")
+ORACLE = Family(
+    "oracle", "Oracle (no people)",
+    "the facet `judge` differs: an oracle or another rule labelled the answers from the same key, which says nothing about "
+    "validity (`not_informative`)", "judge",
+)  # fmt: skip
 JUDGE_CONSISTENCY = Family(
     "judge_consistency", "Judge asked again", "the facet `judge` differs: the same judge asked again about the same answers",
     "judge",
@@ -52,14 +55,14 @@ EXPECTED = Family(
 INDICATOR_FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (
-        TEST_RETEST, PARALLEL_FORMS, CRITERION, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS, CONSISTENCY, GENERALIZABILITY,
+        TEST_RETEST, PARALLEL_FORMS, CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS, CONSISTENCY, GENERALIZABILITY,
         DISCRIMINABILITY, ITEMS, SOLVABILITY, TYPES, EXPECTED,
     )
 }  # fmt: skip
 """Every family by its name, in the order in which reports show them."""
-JUDGES = (CRITERION, JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
+JUDGES = (CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
 """The families that compare two judgements of the same answers."""
 ONE_SCALE = (TEST_RETEST, PARALLEL_FORMS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS)
 """The families that compare two administrations on one scale; people's share of right answers may have another."""
-PAIRS = (*ONE_SCALE, CRITERION)
+PAIRS = (*ONE_SCALE, CRITERION, ORACLE)
 """The families that compare two administrations."""

@@ -8,13 +8,16 @@ from typing import Any, cast
 
 import numpy as np
 
+from hqm.benchmark.labels import labelled_by
 from hqm.indicators.cases import Case, number, unit_scores
-from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENCY
+from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENCY, ORACLE
 from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
 from hqm.psychometrics import (
     Coefficient,
+    Contradictions,
     CriterionValidity,
     JudgeErrors,
+    contradicted_items,
     criterion_validity,
     flip_rate,
     gwet_ac1,
@@ -27,9 +30,27 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.scoring.metrics import Array
+from hqm.types import Estimate, Item
 
+NO_PEOPLE = (
+    "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and not from people: agreement "
+    "with them says nothing about validity"
+)
+
+_SHOWN = 50
+"""How many items a list in a detail names."""
 _LABELLED = 0.9
 """The reliability of people's scores that `labels_needed` is about."""
+
+
+def say_who_labelled(estimates: Sequence[Estimate], judge: str) -> list[Estimate]:
+    """Every estimate with `labelled_by` in its detail; without people its number stays and says nothing about validity."""
+    who = labelled_by(judge)
+    named = [replace(e, detail={**e.detail, "labelled_by": who, "labels_of": judge}) for e in estimates]
+    if who == "people":
+        return named
+    reason = NO_PEOPLE.format(judge=judge)
+    return [replace(e, status="not_informative", reason=reason) if e.status == "ok" else e for e in named]
 
 
 def _verdicts(case: Case) -> Array:
@@ -131,6 +152,26 @@ def _errors(case: Case) -> JudgeErrors:
     return judge_errors(*case.once(beside_people))
 
 
+def _contradictions(case: Case) -> Contradictions:
+    return contradicted_items(*case.once(beside_people))
+
+
+def _contradicted(case: Case) -> Result:
+    """The number of items that people contradict."""
+    study = case.once(_contradictions)
+    rows = [
+        {"item": case_items(case)[c.item].id, "count": c.contradicted, "answers": c.answers, "p": number(c.p)}
+        for c in study.items[:_SHOWN]
+    ]
+    return result(float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested)
+
+
+def case_items(case: Case) -> Sequence[Item]:
+    """The items of `beside_people`."""
+    whole = case.whole if case.whole is not None else case.first
+    return [item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside]
+
+
 def _kappa(case: Case) -> Result:
     pooled = case.once(_errors).pooled
     return result(
@@ -205,6 +246,7 @@ _ONE_CATEGORY = "one category stands alone"
 _JUDGES = (JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
 _YES_OR_NO = (PAIR, need("verdicts that say yes or no", _yes_or_no, "the verdicts are no yes or no"))
 _FAMILY = (CRITERION,)
+_LABELLERS = (CRITERION, ORACLE)
 _LABELS = (PAIR, MEAN_OF_ITEMS)
 _ERRORS = (
     *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
@@ -266,22 +308,30 @@ indicators = (
         better="lower", digits=0,
     ),
     Indicator(
-        name="sensitivity", family=_FAMILY, needs=_ERRORS, explains=(judge_errors,),
-        meaning="Of the answers that people found faithful, the share that the benchmark scores as right.",
+        name="sensitivity", family=_LABELLERS, needs=_ERRORS, explains=(judge_errors,),
+        meaning="Of the answers labelled faithful, the share that the benchmark scores as right.",
         compute=lambda case: result(case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)),
     ),
     Indicator(
-        name="specificity", family=_FAMILY, needs=_ERRORS, explains=(judge_errors,),
-        meaning="Of the answers that people found hallucinated, the share that the benchmark scores as wrong.",
+        name="specificity", family=_LABELLERS, needs=_ERRORS, explains=(judge_errors,),
+        meaning="Of the answers labelled hallucinated, the share that the benchmark scores as wrong.",
         compute=lambda case: result(case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)),
     ),
     Indicator(
-        name="kappa", title="Cohen's kappa", family=_FAMILY, needs=_ERRORS, compute=_kappa, explains=(judge_errors,),
-        meaning="Cohen's kappa between the benchmark's verdicts and people's labels.", headline=_FAMILY,
+        name="kappa", title="Cohen's kappa", family=_LABELLERS, needs=_ERRORS, compute=_kappa, explains=(judge_errors,),
+        meaning="Cohen's kappa between the benchmark's verdicts and the labels.", headline=_FAMILY,
     ),
     Indicator(
-        name="judge_functioning", family=_FAMILY, needs=_ERRORS, compute=_judge_functioning, explains=(judge_errors,),
+        name="judge_functioning", family=_LABELLERS, needs=_ERRORS, compute=_judge_functioning, explains=(judge_errors,),
         meaning="P-value of the test that sensitivity and specificity are the same for all respondents.", better="neither",
+    ),
+    Indicator(
+        name="contradicted_items", family=_FAMILY, compute=_contradicted, explains=(contradicted_items,), better="lower",
+        needs=(
+            *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
+            study_of("labels of several answers to one item", _contradictions),
+        ), digits=0,
+        meaning="Items on which people contradict the scorer whoever answered: read their right answers.",
     ),
     # of a ratio, audits have this reason before the next one's
     replace(_PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)),

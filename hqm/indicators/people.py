@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hqm.benchmark.labels import labelled_by
 from hqm.indicators.cases import Case, number
 from hqm.indicators.families import CRITERION
 from hqm.indicators.judged import LABELS_OF_RATERS, beside_people, labels_by_rater
@@ -51,7 +52,7 @@ def _rater_share(case: Case) -> Result:
 
 
 _FAMILY = (CRITERION,)
-_PEOPLE = need("labels by people", lambda case: case.other.cell.judge == "human")
+_PEOPLE = need("labels by people", lambda case: labelled_by(case.other.cell.judge) == "people")
 _TWO_TYPES = need(
     "labels on two hallucination types", lambda case: len(case.once(_labelled_types)) >= 2,
     "the labelled answers are of fewer than two hallucination types", "insufficient",

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
 from hqm.indicators.cases import Case, number
 from hqm.indicators.families import SOLVABILITY
 from hqm.indicators.value import Indicator, Result, need, result, study_of
-from hqm.psychometrics import Leakage, Solvability, blind_solvability, leakage_cues
-from hqm.psychometrics.weights import stream
-from hqm.types import Item
+from hqm.lint.leaks import Leaks, can_leak, leaks_in
+from hqm.psychometrics import Leakage, Solvability, Stratum, blind_solvability, leakage_cues
+from hqm.psychometrics.leaks import ALPHA
+from hqm.types import ORIGINAL, Form
 
-_MOST = 12_000
-"""Items that the blind guesser is trained on at most; a random sample beyond that, named in the detail."""
+_KEPT = 40
+"""Rows of types and parts that a detail holds at most, beyond those that leak."""
 
 
-def _sample(case: Case) -> list[Item]:
-    items = case.first.items
-    if len(items) <= _MOST:
-        return list(items)
-    chosen = stream(case.seed, "solvability.sample").choice(len(items), _MOST, replace=False)
-    return [items[i] for i in np.sort(chosen)]
+def _leaks(case: Case) -> Leaks:
+    return leaks_in(Form(ORIGINAL, tuple(case.first.items)), case.seed)
 
 
 def _guesser(case: Case) -> Solvability:
-    sample = case.once(_sample)
-    return blind_solvability(
-        [item.prompt for item in sample], [str(item.target) for item in sample], rng=stream(case.seed, "solvability"),
-        clusters=[item.cluster or item.id for item in sample], types=[item.type for item in sample], folds=5,
-    )  # fmt: skip
+    return case.once(_leaks).words
+
+
+def _cues(case: Case) -> Leakage:
+    return case.once(_leaks).cues
+
+
+def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+    """The strata for a detail: of every type and part the strongest row, and every row that leaks."""
+    strongest: dict[tuple[str, str], Stratum] = {}
+    for stratum in strata:
+        key = stratum.type, stratum.part
+        if key not in strongest or stratum.low > strongest[key].low:
+            strongest[key] = stratum
+    kept = list(strongest.values())
+    # marginal strata first: a type of a part is only listed where there is room
+    kept = sorted(kept, key=lambda s: bool(s.type and s.part))[:_KEPT]
+    kept += [stratum for stratum in strata if stratum.shown and stratum not in kept]
+    return [
+        {"type": s.type, "part": s.part, "name": s.name, "cue": s.cue, "items": s.items, "images": s.clusters,
+         "accuracy": number(s.accuracy), "baseline": number(s.baseline), "gain": number(s.gain), "low": number(s.low),
+         "high": number(s.high), "p": number(s.p), "leak": s.shown, "detectable": number(s.detectable), "status": s.status,
+         "reason": s.reason}
+        for s in kept
+    ]  # fmt: skip
 
 
 def _blind_accuracy(case: Case) -> Result:
@@ -40,21 +58,13 @@ def _blind_accuracy(case: Case) -> Result:
     return result(
         study.accuracy, over="items", baseline=number(study.baseline), gain=number(study.gain.value),
         gain_interval=[number(study.gain.low), number(study.gain.high)], p=number(study.p), by_type=rows,
-        items=len(case.once(_sample)),
-    )  # fmt: skip
-
-
-def _cues(case: Case) -> Leakage:
-    items = case.first.items
-    return leakage_cues(
-        [str(item.target) for item in items], rng=stream(case.seed, "leakage"), questions=[item.prompt for item in items],
-        ids=[item.id for item in items], clusters=[item.cluster or item.id for item in items],
-        types=[item.type for item in items], folds=5,
+        items=case.once(_leaks).sampled, strata=_rows(study.strata), alpha=ALPHA,
+        leaks=[stratum.name for stratum in study.leaks],
     )  # fmt: skip
 
 
 def _leakage_cues(case: Case) -> Result:
-    """The number of cues that leak."""
+    """The number of cues that leak in some type or part, by ends of their gain that hold for all of them together."""
     study = case.once(_cues)
     cues = [
         {"cue": c.name, "accuracy": number(c.accuracy.value), "baseline": number(c.baseline), "gain": number(c.gain.value),
@@ -66,15 +76,20 @@ def _leakage_cues(case: Case) -> Result:
         for g in study.giveaways[:20]
     ]
     constant = [{"type": kind, "label": label} for kind, label in study.constant_types]
-    return result(float(len(study.leaks)), cues=cues, giveaways=giveaways, constant_types=constant)
-
-
-def _has_labels(case: Case) -> bool:
-    return bool(case.first.items) and case.first.items[0].task in ("yes_no", "choice")
+    return result(
+        float(len(study.leaks)),
+        cues=cues,
+        giveaways=giveaways,
+        constant_types=constant,
+        strata=_rows(study.strata),
+        alpha=ALPHA,
+    )
 
 
 _FAMILY = (SOLVABILITY,)
-_LABELS = need("labels to predict", _has_labels, "there is no label to predict: the answers are open")
+_LABELS = need(
+    "labels to predict", lambda case: can_leak(case.first.items), "there is no label to predict: the answers are open"
+)
 
 indicators = (
     Indicator(
@@ -84,7 +99,7 @@ indicators = (
     ),
     Indicator(
         name="leakage_cues", family=_FAMILY, needs=(_LABELS, study_of("items to learn from", _cues)), compute=_leakage_cues,
-        meaning="Cues (position, id, length, article, punctuation, ...) that predict the label better than its majority.",
+        meaning="Cues (position, id, length, article, punctuation, ...) that predict the label better than its majority in a type or part.",
         explains=(leakage_cues,), better="lower", digits=0, headline=_FAMILY,
     ),
 )  # fmt: skip

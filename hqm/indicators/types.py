@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case, left_out, number
 from hqm.indicators.families import TYPES
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result
-from hqm.psychometrics import Coefficient, Coverage, subscore_value, type_coverage
+from hqm.lint.labels import LARGEST_ERROR
+from hqm.psychometrics import Coefficient, Coverage, Subscore, subscore_value, type_coverage
+from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.types import HALLUCINATION_TYPES, Form
 
 
@@ -51,21 +53,41 @@ def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple
 
 def _coverage(case: Case) -> Coverage:
     items = case.items
+    plain = case.additive and not case.metric.group
     return type_coverage(
-        [item.type for item in items], HALLUCINATION_TYPES, images=[item.image or item.id for item in items],
-        questions=[item.prompt for item in items], claimed=set(case.claimed),
-        scores=case.item_scores[0] if case.additive and not case.metric.group else None,
+        [item.type for item in items], HALLUCINATION_TYPES, images=[item.cluster or item.id for item in items],
+        questions=[item.prompt for item in items], claimed=set(case.claimed), sem=LARGEST_ERROR,
+        scores=case.item_scores[0] if plain else None, errors=None if plain else _errors(case),
     )  # fmt: skip
 
 
+def _errors(case: Case) -> dict[str, float]:
+    """Type -> the standard error of its score by the metric, clusters left out in turn; root mean square over respondents."""
+    errors = {}
+    for kind in {item.type for item in case.items if item.type}:
+        units = case.first.units(case.metric, np.array([item.type == kind for item in case.first.items]))
+        left = left_out(units, case.metric)
+        count = left.shape[1]
+        if count >= FEWEST_CLUSTERS:
+            with np.errstate(invalid="ignore"):
+                squared = (count - 1) / count * ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+            known = squared[np.isfinite(squared)]
+            errors[kind] = float(np.sqrt(known.mean())) if len(known) else float("nan")
+    return errors
+
+
 def _index(case: Case) -> Result:
+    """The row of a type says whether it is measurable here and, where its own score was looked at, what it adds to the total."""
     study = case.once(_coverage)
+    worth = {s.name: s for s in case.once(_subscores) if s.status == "ok"} if _has_subscores(case) else {}
     rows = [
         {"type": t.name, "items": t.items, "images": t.images, "wordings": t.wordings, "share": number(t.share),
-         "sem": number(t.sem), "missing_items": t.missing_items, "state": t.state}
+         "sem": number(t.sem), "measured": t.measured, "missing_items": t.missing_items, "state": t.state,
+         "adds_value": worth[t.name].adds if t.name in worth else None,
+         "adds_value_certainly": worth[t.name].certain if t.name in worth else None}
         for t in study.types
     ]  # fmt: skip
-    return result(study.index, types=rows, n_min=study.n_min, unlabelled=study.unlabelled)
+    return result(study.index, types=rows, n_min=study.n_min, unlabelled=study.unlabelled, largest_error=LARGEST_ERROR)
 
 
 def _effective(case: Case) -> Result:
@@ -77,11 +99,19 @@ def _labels(case: Case) -> list[str]:
     return [item.type or "" for item in case.items]
 
 
-def _added_value(case: Case) -> Result:
-    """The number of types of which `adds` is true."""
+def _has_subscores(case: Case) -> bool:
+    return MEAN_OF_ITEMS.lacking(case) is None and len(set(case.once(_labels)) - {""}) >= 2
+
+
+def _subscores(case: Case) -> tuple[Subscore, ...]:
     labels = case.once(_labels)
     typed = np.array([bool(label) for label in labels])
-    scores = subscore_value(case.item_scores[0][:, typed], [label for label in labels if label])
+    return subscore_value(case.item_scores[0][:, typed], [label for label in labels if label])
+
+
+def _added_value(case: Case) -> Result:
+    """The number of types of which `adds` is true."""
+    scores = case.once(_subscores)
     known = [score for score in scores if score.status == "ok"]
     rows = [
         {"type": s.name, "items": s.items, "by_subscore": number(s.by_subscore), "by_total": number(s.by_total),
@@ -98,7 +128,7 @@ _TWO_TYPES = need("two types", lambda case: len(set(case.once(_labels)) - {""}) 
 indicators = (
     Indicator(
         name="index", family=_FAMILY, compute=_index, explains=(type_coverage,), headline=_FAMILY,
-        meaning="Share of the eight types with enough items for a standard error of .03.",
+        meaning="Share of the eight types whose score has a standard error of at most .03 in these answers.",
     ),
     Indicator(
         name="effective", family=_FAMILY, compute=_effective, explains=(type_coverage,), headline=_FAMILY,

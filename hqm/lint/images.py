@@ -75,7 +75,7 @@ def check_images(folder: Path, names: Sequence[str], brought: bool) -> Iterable[
     if not wanted:
         return
     if brought and not any((folder / name).is_file() for name in wanted):
-        sentence = f"none of the {len(wanted)} pictures is in {folder}: nothing was checked about them"
+        sentence = f"none of the {len(wanted)} pictures is in the folder {folder.name}: nothing was checked about them"
         yield Finding("images-not-checked", sentence, len(wanted))
         return
     missing, broken, looks, bytes_of = [], [], {}, {}
@@ -91,8 +91,8 @@ def check_images(folder: Path, names: Sequence[str], brought: bool) -> Iterable[
             broken.append(f"{name}: {error.what}")
         # Pillow raises whatever the decoder of a format does
         except Exception as error:
-            broken.append(f"{name}: {type(error).__name__}: {error}")
-    yield from finding("image-missing", f"{{n}} of {len(wanted)} pictures are not in {folder}", missing)
+            broken.append(f"{name}: {type(error).__name__}: {str(error).replace(str(folder / name), name)}")
+    yield from finding("image-missing", f"{{n}} of {len(wanted)} pictures are not in the folder {folder.name}", missing)
     yield from finding("image-broken", "{n} pictures cannot be decoded", broken)
     yield from _alike(looks, bytes_of)
     here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)

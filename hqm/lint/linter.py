@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,23 +102,27 @@ def _lint(name: str, data: Path | None, images: Path | str | None) -> Checked:
     except HQMError as error:
         faults.add("items-unreadable", f"it cannot be read: {error}")
         return Checked(Path(name).name, "", tuple(faults.all()))
-    findings = [*faults.all(), *_card(benchmark)]
+    card, findings = benchmark.card, [*faults.all(), *findings_of(benchmark, form)]
+    return Checked(benchmark.name, card.version, tuple(findings), form if form.items else None, card.task, card.types)
+
+
+def findings_of(benchmark: Benchmark, form: Form, *, pictures: bool = True) -> Iterator[Finding]:
+    """Every finding about a benchmark that could be read: the one list that `hqm check`, an audit and its gate have.
+
+    Without `pictures` their files are not opened.
+    """
+    yield from _card(benchmark)
     if not form.items:
-        return Checked(benchmark.name, benchmark.card.version, tuple(findings))
-    findings += [*lint_form(benchmark, form), *check_leaks(form)]
-    # a folder apart is fetched, and an embedded benchmark draws its pictures when they are asked about
-    brought = bool(benchmark.card.data.folder) or type(benchmark).prepare_images is not Benchmark.prepare_images
-    findings += check_images(benchmark.images, [item.image for item in form.items if item.image], brought)
-    card = benchmark.card
-    return Checked(benchmark.name, card.version, tuple(findings), form, card.task, card.types)
-
-
-def lint_form(benchmark: Benchmark, form: Form) -> Iterable[Finding]:
-    """The findings that need only the items and little time: duplicates, labels, wordings, types, the adapter's own."""
+        return
     yield from check_form(form)
     yield from check_words(form)
     yield from check_types(form, benchmark.card.types, benchmark.card.labelled)
     yield from benchmark.check(form)
+    yield from check_leaks(form)
+    if pictures:
+        # a folder apart is fetched, and an embedded benchmark draws its pictures when they are asked about
+        brought = bool(benchmark.card.data.folder) or type(benchmark).prepare_images is not Benchmark.prepare_images
+        yield from check_images(benchmark.images, [item.image for item in form.items if item.image], brought)
 
 
 def _card(benchmark: Benchmark) -> Iterable[Finding]:

@@ -21,6 +21,7 @@ from hqm.psychometrics.ceiling import (
 from hqm.psychometrics.clusters import aggregate
 from hqm.psychometrics.concordances import Concordance, KendallW, concordance, kendall_w
 from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, stratified_alpha
+from hqm.psychometrics.contradictions import Contradictions, contradicted_items
 from hqm.psychometrics.convergent import (
     DependentCorrelations,
     Multitrait,
@@ -77,6 +78,7 @@ from hqm.psychometrics.items import (
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
 from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
+from hqm.psychometrics.leaks import Stratum
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
@@ -125,6 +127,7 @@ __all__ = [
     "Coefficient",
     "Component",
     "Concordance",
+    "Contradictions",
     "CorrectedScores",
     "Coverage",
     "CriterionValidity",
@@ -177,6 +180,7 @@ __all__ = [
     "Solvability",
     "SplitHalf",
     "Statistic",
+    "Stratum",
     "Subscore",
     "SubsetAgreement",
     "TableCheck",
@@ -197,6 +201,7 @@ __all__ = [
     "cheapest_designs",
     "check_table",
     "concordance",
+    "contradicted_items",
     "criterion_validity",
     "cronbach_alpha",
     "d_study",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,10 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.result import Coefficient, Status
+
+_FORECAST = "rate .5, independent items"
+FEWEST_CLUSTERS = 10
+"""Below so many pictures a type's error cannot be told from its answers; the number of items forecasts it."""
 
 State = Literal["measurable", "labelled, not measurable", "claimed, no evidence", "absent"]
 
@@ -26,8 +30,9 @@ class TypeCoverage:
     - `share`: Share of all labels.
     - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of the kind; how it was
       computed.
-    - `missing_items`: How many more items the type needs to be measurable.
-    - `state`: `measurable`; `labelled, not measurable` (too few items); `claimed, no evidence` (named by the
+    - `measured`: Whether that error is of answers, and no forecast from the number of items.
+    - `missing_items`: How many more items the type needs to be measurable, by the root-n law.
+    - `state`: `measurable`; `labelled, not measurable` (the error is too large); `claimed, no evidence` (named by the
       benchmark, on no item); `absent`.
     """
 
@@ -40,6 +45,7 @@ class TypeCoverage:
     sem_method: str
     missing_items: int
     state: State
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +89,17 @@ def type_coverage(
     questions: Sequence[str] | None = None,
     claimed: Collection[str] = (),
     scores: npt.ArrayLike | None = None,
+    errors: Mapping[str, float] | None = None,
     sem: float = 0.03,
     n_min: int | None = None,
 ) -> Coverage:
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
-    A type that a paper names but no item carries counts 0. A type with a dozen items is labelled but cannot be
-    measured: its score has a standard error of .14. Five hundred copies of one sentence are one wording.
+    A type that a paper names but no item carries counts 0. A type is measurable when the standard error of its score,
+    in these answers, is at most `sem`. Without answers the number of items forecasts it: a dozen items have an error of
+    .14. Five hundred copies of one sentence are one wording.
 
-        index = #(types with n >= n_min) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
+        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
 
     - `labels`: (items,): a type, several types, or None.
     - `taxonomy`: The types asked for, distinct.
@@ -99,8 +107,11 @@ def type_coverage(
       standard error.
     - `claimed`: Types the benchmark says it covers.
     - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents,
-      root mean square over them; else it is that of a rate of .5 with independent items.
-    - `sem`: The standard error that makes a type measurable; `n_min` overrides the number of items it amounts to.
+      root mean square over them; else it is that of a rate of .5 with independent items. A respondent with fewer than
+      five right or wrong answers of a type counts with Agresti and Coull's error where that is larger (1998, The
+      American Statistician, 52, 119-126): the plain one is 0 when all are right.
+    - `errors`: Type -> its standard error in these answers, where its score is no mean of item scores.
+    - `sem`: The standard error that makes a type measurable; `n_min` is a number of items in its place.
 
     The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
     `insufficient`.
@@ -128,10 +139,14 @@ def type_coverage(
     for name in names:
         members = [i for i, types in enumerate(of_item) if name in types]
         n = len(members)
-        state: State = "measurable" if n >= least and n else "labelled, not measurable"
+        error, method = _error(x, members, images)
+        if errors and n and math.isfinite(errors.get(name, math.nan)):
+            error, method = errors[name], "clusters left out, root mean square over respondents"
+        measured = n > 0 and method != _FORECAST and n_min is None
+        missing = max(0, math.ceil(n * (error / sem) ** 2 - 1e-9) - n) if measured else max(0, least - n)
+        state: State = "measurable" if missing == 0 else "labelled, not measurable"
         if n == 0:
             state = "claimed, no evidence" if name in claimed else "absent"
-        error, method = _error(x, members, images)
         rows.append(
             TypeCoverage(
                 name,
@@ -141,11 +156,12 @@ def type_coverage(
                 n / total if total else 0.0,
                 error,
                 method,
-                max(0, least - n),
+                missing,
                 state,
+                measured,
             )
         )
-    index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count, method=f"n >= {least}")
+    index = Coefficient(sum(row.state == "measurable" for row in rows) / len(rows), n=count)
     unlabelled = sum(not types for types in of_item)
     evenness, effective = _indices(rows, count)
     return Coverage(
@@ -171,7 +187,7 @@ def _set(label: str | Collection[str] | None) -> frozenset[str]:
 def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> tuple[float, str]:
     if not members:
         return math.nan, "no items"
-    worst = (math.sqrt(0.25 / len(members)), "rate .5, independent items")
+    worst = (math.sqrt(0.25 / len(members)), _FORECAST)
     if x is None or len(x) == 0:
         return worst
     part = x[:, members]
@@ -181,13 +197,17 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
     cluster = np.eye(len(place))[[place[image] for image in shown]]
     n = seen @ cluster
     asked, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
-    usable = clusters >= 2
+    usable = clusters >= FEWEST_CLUSTERS
     if not usable.any():
         return worst
     tally = np.where(seen, part, 0.0) @ cluster
     rate = tally.sum(axis=1) / np.maximum(asked, 1)
     residual = ((tally - rate[:, None] * n) ** 2).sum(axis=1)
-    squared = (clusters / np.maximum(clusters - 1, 1) * residual / np.maximum(asked, 1) ** 2)[usable]
+    squared = clusters / np.maximum(clusters - 1, 1) * residual / np.maximum(asked, 1) ** 2
+    total = tally.sum(axis=1)
+    extreme = np.minimum(total, asked - total) < 5
+    shrunk = (total + 2) / (asked + 4)
+    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)[usable]
     return math.sqrt(float(squared.mean())), "clustered by picture, root mean square over respondents"
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.arrays import Numbers
-from hqm.psychometrics.folds import Labelled, accuracy, by_level, deal, gain_over, majority, numbers
+from hqm.psychometrics.folds import Labelled, accuracy, by_level, deal, gain_over, learnt_forward, majority, numbers
+from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -24,7 +25,7 @@ class Cue:
       and accuracy of the type's commonest label alone.
     - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg over the cues.
     - `levels`: How many values the cue takes.
-    - `leak`: q is below alpha.
+    - `leak`: It is shown to beat the commonest label in some stratum (`Leakage.strata`).
     """
 
     name: str
@@ -60,6 +61,7 @@ class Leakage:
     - `cues`: All that could be tried, the strongest gain first.
     - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's labels do differ.
     - `constant_types`: Types whose items all have one label, with the label: (type, label).
+    - `strata`: Each cue in each type, part and type of a part, with ends of the gain that hold for all of them together.
     """
 
     cues: tuple[Cue, ...]
@@ -69,6 +71,7 @@ class Leakage:
     n_clusters: int
     folds: int
     alpha: float
+    strata: tuple[Stratum, ...] = ()
     status: Status = "ok"
     reason: str = ""
 
@@ -86,8 +89,9 @@ def leakage_cues(
     ids: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
     folds: int = 10,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     level: float = 0.95,
 ) -> Leakage:
     """Whether position, numbering or the surface of a question tells its label.
@@ -104,8 +108,9 @@ def leakage_cues(
     - `rng`: Deals the clusters into folds.
     - `questions, ids`: (items,): texts; numbers, or names with a number in them.
     - `clusters`: (items,): items of one picture stay in one fold; by default every item stands alone.
-    - `types`: (items,)
-    - `folds, alpha, level`: Of the cross-validation, of the false discovery rate, of the intervals.
+    - `types, parts`: (items,): the strata; places are counted in each part where there are several.
+    - `alpha`: The chance that any cue is called a leak in any stratum although none is one.
+    - `folds, level`: Of the cross-validation and of the intervals.
 
     The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every type has one label
     only, so that nothing is left to leak (the types are named).
@@ -131,7 +136,7 @@ def leakage_cues(
     )
 
     def without(status: Status, reason: str) -> Leakage:
-        return Leakage((), (), constant, count, groups, items.folds, alpha, status, reason)
+        return Leakage((), (), constant, count, groups, items.folds, alpha, (), status, reason)
 
     if count < 20 or groups < 5:
         return without("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
@@ -147,13 +152,37 @@ def leakage_cues(
         gain, p = gain_over(hits, baseline, items.cluster, level)
         tried.append((name, accuracy(hits, items.cluster, level), gain, p, len(distinct)))
     q = benjamini_hochberg([p for *_, p, _ in tried])
+    strata = _strata(labels, questions, ids, items, parts, rng, alpha)
+    leaking = {stratum.cue for stratum in strata if stratum.shown}
     cues = [
-        Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, bool(adjusted < alpha))
+        Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking)
         for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
     ]
-    cues.sort(key=lambda cue: -cue.gain.value)
-    phrases = _giveaways(questions, items, table, alpha) if questions is not None else ()
-    return Leakage(tuple(cues), phrases, constant, count, groups, items.folds, alpha)
+    cues.sort(key=lambda cue: (not cue.leak, -cue.gain.value))
+    phrases = _giveaways(questions, items, table) if questions is not None else ()
+    return Leakage(tuple(cues), phrases, constant, count, groups, items.folds, alpha, strata)
+
+
+def _strata(
+    labels: Sequence[str], questions: Sequence[str] | None, ids: Sequence[Hashable] | None, items: Labelled,
+    parts: Sequence[str] | None, rng: np.random.Generator, alpha: float,
+) -> tuple[Stratum, ...]:  # fmt: skip
+    """Every cue in every stratum."""
+    tries: list[tuple[View, str, Numbers]] = []
+    for i, view in enumerate(views(items, parts)):
+        levels = _levels(labels, questions, ids, view.items, parts if i else None)
+        for name, values in levels.items():
+            number, distinct = numbers(values)
+            if len(distinct) > 1:
+                tries.append((view, name, number))
+    tests = max(1, sum(tests_in([view]) for view, _, _ in tries))
+
+    def judged(view: View, name: str, level: Numbers) -> tuple[Stratum, ...]:
+        return judge_strata(
+            view, lambda of_view, block: learnt_forward(of_view, level, block), rng, cue=name, tests=tests, alpha=alpha
+        )
+
+    return tuple(stratum for view, name, level in tries for stratum in judged(view, name, level))
 
 
 def words(text: str) -> list[str]:
@@ -170,19 +199,33 @@ DENIALS = frozenset("no not never none without nobody nothing".split())
 
 
 def _levels(
-    labels: Sequence[str], questions: Sequence[str] | None, ids: Sequence[Hashable] | None, items: Labelled
+    labels: Sequence[str],
+    questions: Sequence[str] | None,
+    ids: Sequence[Hashable] | None,
+    items: Labelled,
+    parts: Sequence[str] | None = None,
 ) -> dict[str, list[Hashable]]:
+    """Cue -> each item's level; with `parts`, places are counted in the item's part."""
     count = len(labels)
+    where = list(parts) if parts is not None else [""] * count
+    size, at, before = Counter(where), Counter[str](), dict.fromkeys(where, "")
+    place: list[int] = []
+    previous: list[Hashable] = []
+    for part, label in zip(where, labels, strict=True):
+        place.append(at[part])
+        previous.append(before[part])
+        at[part] += 1
+        before[part] = label
     within: Counter[int] = Counter()
     rank: list[Hashable] = []
     for cluster in items.cluster.tolist():
         rank.append(min(within[cluster], 30))
         within[cluster] += 1
     cues: dict[str, list[Hashable]] = {
-        "odd or even place": [i % 2 for i in range(count)],
+        "odd or even place": [i % 2 for i in place],
         "place within the cluster": rank,
-        "tenth of the file": [i * 10 // count for i in range(count)],
-        "label before": ["", *labels[:-1]],
+        "tenth of the file": [i * 10 // size[part] for i, part in zip(place, where, strict=True)],
+        "label before": previous,
     }
     if ids is not None:
         last = [re.findall(r"\d+", str(name)) for name in ids]
@@ -210,7 +253,12 @@ def _levels(
 
 
 def _giveaways(
-    questions: Sequence[str], items: Labelled, table: Numbers, alpha: float, least: int = 20, purity: float = 0.95
+    questions: Sequence[str],
+    items: Labelled,
+    table: Numbers,
+    alpha: float = 0.05,
+    least: int = 20,
+    purity: float = 0.95,
 ) -> tuple[Giveaway, ...]:
     from scipy.stats import binom
 

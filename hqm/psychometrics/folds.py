@@ -108,6 +108,26 @@ def by_level(items: Labelled, level: Numbers) -> Array:
     return hits
 
 
+def learnt_forward(items: Labelled, level: Numbers, block: Numbers) -> Array:
+    """Which items the commonest label of their level in earlier blocks gets right.
+
+    A level that the earlier blocks lack, or in which labels tie, falls back on the commonest label of its kind.
+    """
+    if len(level) == 0:
+        return np.zeros(0)
+    crossed = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
+    blocks, levels, count = int(block.max()) + 1, int(crossed.max()) + 1, len(items.labels)
+    code = (block * levels + crossed) * count + items.label
+    table = np.bincount(code, minlength=blocks * levels * count).reshape(blocks, levels, count)
+    before = np.cumsum(table, axis=0) - table
+    kinds = np.zeros((len(items.kinds), count))
+    np.add.at(kinds, (items.kind, items.label), 1)
+    kind_of = np.zeros(levels, dtype=np.int64)
+    kind_of[crossed] = items.kind
+    best = (before + 1e-6 * kinds[kind_of] / max(1.0, float(kinds.max()))).argmax(axis=2)
+    return np.asarray(best[block, crossed] == items.label, dtype=np.float64)
+
+
 def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:
     """A share of hits with Wilson's interval for clustered items."""
     return jackknife_interval(

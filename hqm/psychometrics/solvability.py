@@ -11,6 +11,7 @@ import numpy as np
 from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.cues import words
 from hqm.psychometrics.folds import Labelled, accuracy, deal, gain_over, majority
+from hqm.psychometrics.leaks import ALPHA, Stratum, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -36,6 +37,7 @@ class Solvability:
     - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
     - `gain, p`: Their difference, and its one-sided p-value with clusters as units.
     - `types`: The same for every type, q by Benjamini and Hochberg.
+    - `strata`: Types, parts and types of a part, each with ends of the gain that hold for all of them together.
     - `features`: Word and letter sequences the classifier saw.
     """
 
@@ -48,8 +50,14 @@ class Solvability:
     n_clusters: int
     folds: int
     features: int
+    strata: tuple[Stratum, ...] = ()
     status: Status = "ok"
     reason: str = ""
+
+    @property
+    def leaks(self) -> tuple[Stratum, ...]:
+        """Where the words give labels away, the largest gain first."""
+        return tuple(sorted((s for s in self.strata if s.shown), key=lambda s: -s.gain))
 
 
 def blind_solvability(
@@ -59,8 +67,10 @@ def blind_solvability(
     rng: np.random.Generator,
     clusters: Sequence[Hashable] | None = None,
     types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
     folds: int = 10,
     level: float = 0.95,
+    alpha: float = ALPHA,
 ) -> Solvability:
     """Predict each label from the question's text and see how often that is right.
 
@@ -78,8 +88,9 @@ def blind_solvability(
     - `rng`: Deals the clusters into folds.
     - `clusters`: (items,): pictures. Questions of one picture, or of one pair, stay in one fold, else a question's
       twin with the opposite label would be learnt. By default every item stands alone.
-    - `types`: (items,)
+    - `types, parts`: (items,): the strata; a model is learnt for each type, and for each type of each part.
     - `folds, level`: Of the cross-validation and of the intervals.
+    - `alpha`: The chance that any stratum is called solvable although none is.
 
     The status is `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same;
     `not_informative` when every type has one label only: the baseline is then 1 and the text can add nothing.
@@ -99,7 +110,7 @@ def blind_solvability(
 
     def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
         none = Coefficient.absent(status, reason, groups)
-        return Solvability(none, baseline, none, float("nan"), (), count, groups, items.folds, 0, status, reason)
+        return Solvability(none, baseline, none, float("nan"), (), count, groups, items.folds, 0, (), status, reason)
 
     if count < 20 or groups < 5:
         return absent("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
@@ -123,7 +134,16 @@ def blind_solvability(
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
     gain, p = gain_over(hits, baseline, items.cluster, level)
     share = accuracy(hits, items.cluster, level)
-    return Solvability(share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size)
+    seen = views(items, parts)
+    strata = tuple(
+        stratum
+        for view in seen
+        for stratum in judge_strata(
+            view, lambda of_view, block: _learnt_forward(of_view, item, feature, block), rng, cue="words",
+            tests=tests_in(seen), alpha=alpha,
+        )
+    )  # fmt: skip
+    return Solvability(share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size, strata)
 
 
 def _features(questions: Sequence[str]) -> tuple[Numbers, Numbers, int]:
@@ -169,4 +189,37 @@ def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Arr
             for k in range(count):
                 score[:, k] += np.bincount(at[test], weights=weight[k][what[test]], minlength=len(member))
             hits[test_item] = score[test_item].argmax(axis=1) == items.label[test_item]
+    return hits
+
+
+def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers, block: Numbers) -> Array:
+    """Which items are predicted rightly from the blocks before their own."""
+    hits = np.zeros(len(items.label))
+    count, blocks = len(items.labels), int(block.max(initial=-1)) + 1
+    for kind in range(len(items.kinds)):
+        members = np.flatnonzero(items.kind == kind)
+        place = np.full(len(items.label), -1)
+        place[members] = np.arange(len(members))
+        chosen = place[item] >= 0
+        at, what = place[item[chosen]], np.unique(feature[chosen], return_inverse=True)[1]
+        label, turn = items.label[members], block[members]
+        width = int(what.max(initial=-1)) + 1
+        key, turn_at = label[at] * width + what, turn[at]
+        order = np.argsort(turn_at, kind="stable")
+        at, what, key = at[order], what[order], key[order]
+        ends = np.searchsorted(turn_at[order], np.arange(blocks + 1))
+        seen, prior = np.zeros(count * width), np.zeros(count)
+        for b in range(blocks):
+            part, test = slice(ends[b], ends[b + 1]), turn == b
+            if b and test.any():
+                with np.errstate(divide="ignore"):
+                    # a label that the blocks before lack is not predicted
+                    score = np.tile(np.log(prior / max(1.0, prior.sum())), (len(members), 1))
+                table = seen.reshape(count, width)
+                weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + max(1, width)))
+                for k in range(count):
+                    score[:, k] += np.bincount(at[part], weights=weight[k][what[part]], minlength=len(members))
+                hits[members[test]] = score[test].argmax(axis=1) == label[test]
+            seen += np.bincount(key[part], minlength=count * width)
+            prior += np.bincount(label[test], minlength=count)
     return hits
