@@ -49,12 +49,12 @@ def forms(families: Sequence[str], **settings: Any) -> dict[str, Estimate]:
     return {estimate.indicator: estimate for estimate in estimates}
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_relatives_stand_beside_every_interval_over_respondents(told: bool) -> None:
+@pytest.mark.parametrize("from_names", [True, False])
+def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool) -> None:
     families = [f"f{k // 4}" for k in range(len(GOOD))]
-    related = forms(families, n_effective=8.0, families_told=told)
+    related = forms(families, n_effective=8.0, families_told=from_names)
     alone = forms([f"f{k}" for k in range(len(GOOD))])
-    source = "told from their names" if told else "as given"
+    source = "told from their names" if from_names else "as given"
     for name in ("pearson", "icc_a1", "icc_c1", "ccc", "mean_shift", "limits_of_agreement", "spearman", "tau_b"):
         estimate, free = related[f"parallel_forms.{name}"], alone[f"parallel_forms.{name}"]
         assert estimate.detail["families"] == f"6, {source}"

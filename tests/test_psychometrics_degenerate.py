@@ -145,9 +145,11 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
     "chance_corrected": lambda x: psy.chance_corrected(means(x)[0], {"yes": 0.5}),
     "cheapest_designs": lambda x: psy.cheapest_designs(studied(x), {"item": [2, 20]}, lambda d: d["item"]),
-    "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1], gen(), replicates=50),
+    "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1]),
+    "contradicted_items": lambda x: psy.contradicted_items(x[0], x[-1]),
     "cronbach_alpha": lambda x: psy.cronbach_alpha(x[0]),
     "d_study": lambda x: psy.d_study(studied(x)),
+    "dependability": lambda x: psy.dependability(table(x), gen()),
     "family_dependence": lambda x: psy.family_dependence(means(x)[0], names(x.shape[1])),
     "g_study": lambda x: [psy.g_study(np.moveaxis(x, 0, 2), ["respondent", "item", "run"]), studied(x)],
     "g_study, nested": lambda x: psy.g_study(
@@ -178,6 +180,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "rasch": lambda x: psy.rasch(x[0], gate=False),
     "rater_share": lambda x: psy.rater_share(x.reshape(len(x), -1).T, gen()),
     "reliability_difference": lambda x: psy.reliability_difference(means(x).T, means(x).T[:, ::-1], gen()),
+    "reading_list": lambda x: psy.reading_list(x[0], rng=gen()),
     "repeated_measures": lambda x: psy.repeated_measures(x[0], x[-1]),
     "rogan_gladen_scores": lambda x: psy.rogan_gladen_scores(x[0], x[-1]),
     "saturation": lambda x: psy.saturation(x[0]),
@@ -186,14 +189,17 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         means(x)[-1] - means(x)[0], np.full(x.shape[1], 1e-9)
     ),
     "split_half": lambda x: psy.split_half(x[0], gen(), draws=20),
-    "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x), gen()),
+    "standardized_alpha": lambda x: psy.standardized_alpha(x[0]),
+    "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x)),
     "subscore_value": lambda x: psy.subscore_value(x[0], types(x)),
 }  # fmt: skip
 """The other estimators that take answers; what is left takes single numbers or words (`NO_ANSWERS`)."""
 
 NO_ANSWERS = frozenset(
-    "aggregate benjamini_hochberg blind_solvability check_table duplicate_items grim holm htmt_of item_response "
-    "items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds minimum_detectable_difference "
+    "aggregate agreement_bounds benjamini_hochberg blind_solvability check_table difference_over_clusters duplicate_items grim "
+    "holm holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance too_few_families "
+    "too_near_a_bound with_wrong_keys "
+    "holm_tests items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds minimum_detectable_difference "
     "minres_loadings prmse resample rogan_gladen sampling_probability spearman_brown stream table_agreement type_coverage "
     "weighted_reliability williams_test".split()
 )

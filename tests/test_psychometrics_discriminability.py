@@ -221,3 +221,12 @@ def test_shapes_are_checked() -> None:
         psy.separation([1, 2], [1])
     with pytest.raises(ValueError, match="respondents"):
         psy.chance_corrected(np.eye(2), {"a": 0.5})
+
+
+def test_after_holm_a_pair_shares_the_level_with_those_not_yet_decided() -> None:
+    """Holm 1979: the k-th smallest P-value of m is held against alpha / (m - k + 1)."""
+    assert psy.holm_tests(10, 0) == 10
+    assert psy.holm_tests(10, 10) == 1
+    assert psy.holm_tests(1, 0) == 1
+    shares = [psy.holm_tests(45, apart) for apart in range(46)]
+    assert shares == sorted(shares, reverse=True)

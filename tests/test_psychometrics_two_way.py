@@ -59,7 +59,7 @@ def test_no_interval_for_others_is_narrower_than_that_for_these(m: int) -> None:
             psy.form_reliability(scores[0], scores[2], noise, noise, without=(without[0], without[2])).true,
             psy.cronbach_alpha(study.runs[0], study.pictures).coefficient,
             psy.omega_of_types(study.runs[0], [str(t) for t in study.types], study.pictures),
-            psy.criterion_validity(study.automatic, study.people, study.pictures).disattenuated,
+            psy.criterion_validity(study.automatic, study.labels, study.pictures).disattenuated,
         ):
             if value.fixed is not None and math.isfinite(value.low):
                 assert value.low <= value.fixed.low

@@ -273,7 +273,8 @@ def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[A
     try:
         if not isinstance(data, dict) or "audits" not in data:
             raise _Wrong("", "it is no audit of HQM")
-        if any(isinstance(audit, dict) and "read_as" in audit for audit in data["audits"] or ()):
+        listed = data["audits"] if isinstance(data["audits"], list) else []
+        if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
             remedy = "Its own report is made by `hqm audit --table FILE --report PAGE.html`."
             raise _Wrong("", "it is the audit of a published table, which holds no answers")
         _values(data, ())

@@ -1,6 +1,7 @@
 """The options that commands share, each written once: a field of `RunOptions` with its text, its type and its default.
 
-`hqm.commands.parameters` makes the options of the command line from them.
+`hqm.commands.parameters` makes the options of the command line from them. They stand in one module because an option that is
+written in two places comes to mean two things.
 """
 
 from __future__ import annotations

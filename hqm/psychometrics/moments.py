@@ -126,17 +126,12 @@ def crossed_components(
         T_s = sum over levels of s of (total^2 / n),   E T_s = N mu^2 + sum_t k(s, t) sigma2_t
         k(s, t) = sum over levels of s of (1 / n_s) sum over the levels of s and t in it of n_st^2
 
-    Henderson's method 1 (1953, Biometrics, 9, 226-252), for two crossed facets the U-statistics of Gao and Owen (2017,
-    Electronic Journal of Statistics, 11, 1235-1296): unbiased for any distribution, and any filled cells that have nothing to
-    do with the effects. In a balanced design the analysis of variance (Brennan 2001, chapters 3 and 7).
+    Henderson's method 1 (1953, Biometrics, 9, 226-252; Gao and Owen 2017, Electronic Journal of Statistics, 11, 1235-1296):
+    unbiased where cells are missing for reasons that have nothing to do with the effects; the ANOVA of a balanced design.
 
-    - `scores`: One axis a facet; NaN where there is no observation.
-    - `facets`: The name of each axis.
-    - `nested`: Facet -> the facet that its levels lie in, and the label of each level: items in pictures, respondents
-      in families. Effects of the facet are then effects within it.
-    - `effects`: The effects to tell apart, each the facets that interact in it; all combinations unless given. What is
-      not named goes into the last effect, of single observations.
-
+    - `scores`: One axis a facet, named in `facets`; NaN where there is no observation.
+    - `nested`: Facet -> the facet that its levels lie in (items in pictures), and the label of each level.
+    - `effects`: Those to tell apart; all combinations unless given. The rest goes into that of single observations.
     >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
     >>> [round(float(value), 4) for value in result.values]
     [0.5757, 0.6129, 1.1013]

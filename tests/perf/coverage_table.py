@@ -23,12 +23,14 @@ import numpy as np
 
 from hqm.psychometrics import (
     Coefficient,
+    Dependability,
     agreement_bounds,
     agreement_left_out,
     criterion_validity,
     cronbach_alpha,
     family_dependence,
     form_reliability,
+    g_and_phi,
     icc,
     mean_shift,
     never_narrower,
@@ -56,7 +58,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "psychometrics_coverage.md
 BEGIN, END = "<!-- tables of tests/perf/coverage_table.py -->", "<!-- end of the tables -->"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answers:
     """One replicate as an estimator sees it."""
 
@@ -112,6 +114,18 @@ def _alpha(answers: Answers) -> Coefficient:
     ).coefficient
 
 
+def _g_or_phi(which: str, answers: Answers) -> Coefficient:
+    value: Coefficient = getattr(_dependability(answers), which)
+    return never_narrower(value)
+
+
+@lru_cache(maxsize=1)
+def _dependability(answers: Answers) -> Dependability:
+    """Both coefficients of one replicate, made once."""
+    runs = np.moveaxis(answers.study.runs, 0, 2)
+    return g_and_phi(runs, "run", answers.study.pictures, replicated=True, n_effective=answers.n_effective)
+
+
 def _omega(answers: Answers) -> Coefficient:
     study = answers.study
     return omega_of_types(study.runs[0], [str(t) for t in study.types], study.pictures, n_effective=answers.n_effective)
@@ -119,7 +133,7 @@ def _omega(answers: Answers) -> Coefficient:
 
 def _criterion(answers: Answers) -> Coefficient:
     study = answers.study
-    return criterion_validity(study.automatic, study.people, study.pictures, n_eff=answers.n_effective).disattenuated
+    return criterion_validity(study.automatic, study.labels, study.pictures, n_eff=answers.n_effective).disattenuated
 
 
 ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
@@ -132,6 +146,8 @@ ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
     "form_correlation": _form_correlation,
     "alpha": _alpha,
     "omega": _omega,
+    "g": partial(_g_or_phi, "g"),
+    "phi": partial(_g_or_phi, "phi"),
     "criterion": _criterion,
 }
 

@@ -103,7 +103,7 @@ class Study:
     form: Array
     pictures: npt.NDArray[np.int64]
     types: npt.NDArray[np.int64]
-    people: Array
+    labels: Array
     automatic: Array
     tallies: Mapping[str, Array] = field(default_factory=dict)
 
@@ -187,8 +187,8 @@ def draw_study(world: World, respondents: Respondents, rng: np.random.Generator)
     drawn = rng.random((2, m, n)) < p_a
     answers = np.concatenate([np.where(stable, fixed, drawn), (rng.random((m, n)) < p_b)[None]]).astype(np.float64)
     mistaken = rng.random((m, n)) < np.where(answers[0] > 0, respondents.miss[:, None], respondents.pardon[:, None])
-    people = answers[0].copy()
-    people[:, rng.permutation(n)[min(world.labelled, n) :]] = np.nan
+    labels = answers[0].copy()
+    labels[:, rng.permutation(n)[min(world.labelled, n) :]] = np.nan
     tallies: dict[str, Array] = {}
     if world.metric == "f1":
         yes = rng.random(n) < 0.5
@@ -203,7 +203,7 @@ def draw_study(world: World, respondents: Respondents, rng: np.random.Generator)
         lost = rng.random(answers.shape) < np.where(answers > 0, LOST_IF_RIGHT, LOST_IF_WRONG)
         answers[lost] = np.nan
     types = np.arange(n) % TYPES if k > 1 else rng.permutation(np.arange(n) % TYPES)
-    return Study(answers[:2], answers[2], pictures, types, people, automatic, tallies)
+    return Study(answers[:2], answers[2], pictures, types, labels, automatic, tallies)
 
 
 @lru_cache(maxsize=64)
@@ -295,8 +295,8 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
             return np.asarray(kernel.ev(at[i][:, None], at[j][None, :]))
 
         between = part(item + picture, same) + twins * part(picture)
-        mine = part(item + 2 * picture + own, same) + twins * part(2 * picture)
-        table = np.where(np.eye(m, dtype=bool), mine, between)
+        within = part(item + 2 * picture + own, same) + twins * part(2 * picture)
+        table = np.where(np.eye(m, dtype=bool), within, between)
         table = table * np.outer(sides[i].slope, sides[j].slope)
         if w.metric == "f1":  # which items have the target yes is shared by everybody
             spread = [s.score * (1 - s.score) for s in (sides[i], sides[j])]
