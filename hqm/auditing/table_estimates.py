@@ -65,10 +65,12 @@ _ONE_FAMILY = (
 
 def _independent(dependence: FamilyDependence) -> tuple[float, str]:
     """How many respondents are independent, and why there is no interval over others; an empty reason where there is one."""
+    if dependence.families == 1:
+        return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
         few = f"only {dependence.n_eff:.1f} of the respondents are independent" if dependence.n_eff < 3 else ""
         return dependence.n_eff, few
-    return (float(dependence.n), "") if dependence.families != 1 else (1.0, _ONE_FAMILY)
+    return float(dependence.n), ""
 
 
 def _widened(value: Coefficient, n_eff: float) -> Coefficient:
