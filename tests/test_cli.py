@@ -322,6 +322,7 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
         "--data",  # `hqm fetch` writes into it
         "--store",  # `hqm import` adds to it, `hqm compare` reads it
         "--scoring", "--parser", "--judge",  # `hqm compare` takes several of each, to compare them
+        "--respondent",  # `hqm import` takes one, the name to store a log under
     }  # fmt: skip
 
 

@@ -28,6 +28,15 @@ WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = ("What", "Who", "How", "Jud
 Benchmarks = Annotated[
     list[str], typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files.")
 ]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        rich_help_panel=HOW,
+        metavar="FILE",
+        help="A policy file, or `release-small` for fewer than 1,000 items; the default policy unless given.",
+    ),
+]
 To = Annotated[
     Path,
     typer.Option(

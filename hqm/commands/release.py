@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
+from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import write_text
 
@@ -72,14 +72,7 @@ def new(
 def gate(
     *,
     audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=HOW,
-            metavar="FILE",
-            help="A policy file, or `release-small` for fewer than 1,000 items; the default policy unless given.",
-        ),
-    ] = None,
+    policy: PolicyFile = None,
     options: RunOptions,
     junit: Annotated[
         Path | None, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write the result here as JUnit XML.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, JUDGES, OUTPUT, WHAT, RunOptions, To
+from hqm.commands.options import JUDGES, OUTPUT, WHAT, PolicyFile, RunOptions, To
 from hqm.commands.parameters import with_options
 from hqm.commands.shared import command, write_bytes, write_report, write_text
 
@@ -97,14 +97,7 @@ def report(
             "criterion_scatter, leaderboard.",
         ),
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=HOW,
-            metavar="FILE",
-            help="The policy whose goals the report's first screen speaks of; the one that HQM comes with unless given.",
-        ),
-    ] = None,
+    policy: PolicyFile = None,
     options: RunOptions,
 ) -> None:
     """Write the report of audits as HTML, the tables of a paper, or one figure."""

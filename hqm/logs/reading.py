@@ -99,7 +99,10 @@ def _foreign(path: Path, *, also_tables: bool) -> bool:
         return True
     if suffix == ".json" and (document := _whole(path)) is not None:
         return inspect_ai.is_log(document) or lmms_eval.is_old_log(document)
-    records = read_records(path)
+    try:
+        records = read_records(path)
+    except DataError:
+        return False  # a release's own shape, such as a list of lists; its reader says what is wrong with it
     if lmms_eval.is_log(records) or vlmevalkit.is_log(records) or every_eval_ever.is_log(records):
         return True
     return also_tables and tables.is_foreign(records)
