@@ -237,7 +237,7 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
     }
     only_of_people = {
         "pearson_given_length", "within_respondents", "disattenuated", "ceiling", "labels_needed", "prediction_powered",
-        "rogan_gladen",
+        "rogan_gladen", "contradicted_items",
     }  # fmt: skip
     assert set(by_people) - others == only_of_people
     assert by_people["pearson_given_length"].status == "degenerate", "every answer has one word"

@@ -35,7 +35,7 @@ class Adapter:
     items     read, parallel, more_forms, check, prepare_images
     scores    metrics, score, subsets, groupings; seldom: reader, relate, group_metrics, scorings, recipes
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside
-    files     read_answers, recordings, read_criterion
+    files     read_answers, recordings, read_criterion, spelled
     ========  ==============================================================================================
     """
 
