@@ -106,6 +106,7 @@ def test_the_readme_shows_the_table_of_the_real_captions(data: Path, tmp_path: P
     done = subprocess.run(
         [*command, "--report", str(tmp_path / "report.html"), "--quiet"], capture_output=True, text=True, check=True
     )
-    printed = [" ".join(line.split()) for line in done.stdout.splitlines() if "chair_" in line]
+    # the lines below the table say why a number is missing
+    printed = [" ".join(row.split()) for row in done.stdout.splitlines() if "chair_" in row and row.startswith(" ")]
     shown = next(block for block in blocks(README, "text") if "chair_i" in block)
     assert [" ".join(line.split()) for line in shown.splitlines() if "chair_" in line] == printed
