@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import read_records
+from hqm.logs.row import first_text
 from hqm.types import Item
 
 _SHOWN = 3
@@ -51,20 +52,15 @@ class AnswerRow:
             what = f"none of the fields {', '.join(map(repr, _ANSWERS))} is there (there are {there})"
             raise AnswerError(what, place=place)
         questions = (*_QUESTIONS, *(("text",) if named[0] != "text" else ()))
-        parts = _first(record, _PARTS).split(",")
+        parts = first_text(record, _PARTS).split(",")
         return cls(
             place=place,
             answer=record[named[0]],
-            id=_first(record, _IDS),
-            image=_first(record, _IMAGES),
-            question=_first(record, questions),
+            id=first_text(record, _IDS),
+            image=first_text(record, _IMAGES),
+            question=first_text(record, questions),
             parts=tuple(part.strip() for part in parts if part.strip()),
         )
-
-
-def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
-    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
-    return next((str(value) for value in values if str(value).strip()), "")
 
 
 def normalised(text: str) -> str:
@@ -198,10 +194,10 @@ def _questions(path: Path) -> dict[str, Mapping[str, Any]]:
     except HQMError:
         return {}
     if not records or not all(
-        _first(r, _IMAGES) and _first(r, _IDS) and _first(r, ("text", *_QUESTIONS)) for r in records
+        first_text(r, _IMAGES) and first_text(r, _IDS) and first_text(r, ("text", *_QUESTIONS)) for r in records
     ):
         return {}
-    ids = [_first(record, _IDS) for record in records]
+    ids = [first_text(record, _IDS) for record in records]
     return dict(zip(ids, records, strict=True)) if len(set(ids)) == len(ids) else {}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hqm.errors import HQMError
 from hqm.files.records import read_json
-from hqm.logs.row import Log, LogRow, number, texts
+from hqm.logs.row import Log, LogRow, first_text, number, texts
 from hqm.types import Response
 
 _SAMPLES = re.compile(r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
@@ -114,8 +114,8 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
             respondent=respondent,
             answer=answer,
             ids=_ids(said),
-            image=_first(said, _IMAGES),
-            question=_prompt(record) or _first(said, _QUESTIONS),
+            image=first_text(said, _IMAGES),
+            question=_prompt(record) or first_text(said, _QUESTIONS),
             parts=_parts(said),
             position=position if isinstance(position, int) else None,
             form=str(said.get("form") or ""),
@@ -175,8 +175,3 @@ def _prompt(record: Mapping[str, Any]) -> str:
     while isinstance(arguments, list) and arguments:
         arguments = arguments[0]
     return arguments if isinstance(arguments, str) else ""
-
-
-def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
-    return next((str(value) for value in values if str(value).strip()), "")

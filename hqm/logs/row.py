@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -80,3 +80,13 @@ def texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for member in value for text in texts(member)] or [""]
     return ["" if value is None else str(value)]
+
+
+def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first of these fields that holds a text or a whole number, as a text; empty where none does.
+
+    >>> first_text({"image": "", "image_id": 7}, ("image", "image_id"))
+    '7'
+    """
+    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
+    return next((str(value) for value in values if str(value).strip()), "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import AnswerError
 from hqm.files.records import whole_number
-from hqm.logs.row import Log, LogRow, number
+from hqm.logs.row import Log, LogRow, first_text, number
 from hqm.types import Response
 
 _IDS = ("item", "question_id", "id", "sample_id", "index")
@@ -74,19 +74,14 @@ def _row(record: Mapping[str, Any], place: str, position: int, path: Path) -> Lo
     ids = [str(record[name]) for name in _IDS if isinstance(record.get(name), (str, int)) and str(record[name]).strip()]
     return LogRow(
         place=place,
-        respondent=_first(record, _RESPONDENTS) or path.stem,
+        respondent=first_text(record, _RESPONDENTS) or path.stem,
         answer=answer,
         ids=tuple(dict.fromkeys(ids)),
-        image=_first(record, _IMAGES),
-        question=_first(record, questions),
-        parts=tuple(part.strip() for part in _first(record, _PARTS).split(",") if part.strip()),
+        image=first_text(record, _IMAGES),
+        question=first_text(record, questions),
+        parts=tuple(part.strip() for part in first_text(record, _PARTS).split(",") if part.strip()),
         position=position,
-        form=_first(record, ("form",)),
+        form=first_text(record, ("form",)),
         run=whole_number(record["run"], "run", place) if record.get("run") not in (None, "") else 0,
         score=score,
     )
-
-
-def _first(record: Mapping[str, Any], names: Iterable[str]) -> str:
-    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
-    return next((str(value) for value in values if str(value).strip()), "")
