@@ -125,7 +125,7 @@ def score_file(
         parser=reader,
         n=len(form),
         unscored=matrix.unscored(),
-        metrics={metric.name: finite(float(matrix.printed(metric)[0])) for metric in metrics},
+        metrics={metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0])) for metric in metrics},
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
@@ -146,7 +146,7 @@ def _by_key(benchmark: Benchmark, form: Form, given: Mapping[str, Response], key
         "changed": sum(name in form.by_id for name in key.changed),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
-        "metrics": {metric.name: finite(float(matrix.score(metric)[0])) for metric in metrics},
+        "metrics": {metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0])) for metric in metrics},
     }
 
 
