@@ -6,7 +6,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: help audit test lint types unit docs site train clean mount wheel hooks
 
@@ -26,7 +26,7 @@ types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and
 	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
-	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile $(PYTEST)
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 docs: $(VENV)/.tests  ## write docs/reference.md again from the code
 	$(VENV)/bin/python docs/generate.py

@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hqm import (
+    Analysis,
     AnswerError,
     Benchmark,
     DataError,
@@ -45,10 +46,12 @@ from hqm import (
     Metric,
     Recipe,
     Response,
+    ScoredAnswer,
     Verdict,
     answer_text,
     check_questions,
     finding,
+    made_up_objects,
     ratio,
     read_json,
     read_records,
@@ -57,6 +60,8 @@ from hqm import (
 )
 
 FIFTHS = (20, 40, 60, 80, 100)
+PEOPLE = frozenset("person people individual man woman boy girl child kid".split())
+"""The words of the vocabulary for a person: those associated with `person`, and children."""
 _SPAN = re.compile(r"\S+")
 
 
@@ -283,6 +288,22 @@ class AmberG(Benchmark):
                 hits = (targets.index(word),) if word in targets else ()
                 made[word] = _Mention(word, place, covers, hits, covers is None)
         return list(made.values())
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """Which objects are made up; the release does not say which of its 14 categories an object belongs to."""
+
+        def made_up(answer: ScoredAnswer) -> list[str]:
+            if not answer.tally["words_made_up"]:
+                return []
+            return self.score(answer.item, Response(answer.text)).read.split(", ")
+
+        def has_person(answer: ScoredAnswer) -> bool:
+            return not PEOPLE.isdisjoint(self._names(answer.item, "truth"))
+
+        def category(word: str) -> str:
+            return "people" if word in PEOPLE else "things"
+
+        return made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""

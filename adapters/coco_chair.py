@@ -2,40 +2,52 @@
 
 Release: LisaAnne/Hallucination. Words are brought to the singular and known pairs ("hot dog", "baby bear") are joined; a word
 in the list of synonyms then counts as a mention of its COCO object, and repeats count. The true objects of a picture are those
-of its segmentation and of its human captions. Recall and length are reported beside CHAIRi and CHAIRs, as later users of the
-metric do. The numbers are the shares that the release saves, not the percentages that it prints.
+of its segmentation and those that its human captions mention, counted in the same way. `hqm fetch coco_chair` makes them from
+COCO's own annotations, val2014 and train2014, as `combine_coco_instances` and `combine_coco_captions` of the release do. The
+questions are about val2014; captions of train2014 are scored too. Recall and length are reported beside CHAIRi and CHAIRs, as
+later users of the metric do. The numbers are the shares that the release saves, not the percentages that it prints.
 
-Official and paper: two entries of the release's list begin with a space (" motor bike", " cheesecake") and never match, and
-the release's `pattern.en` makes "bu" of "bus", "airbu" of "airbus", "ty" of "ties", so these mentions are lost (`official`);
-`paper` counts them. Published tables of CHAIR come from the release's script, so `official` is what compares with them. The
-singular comes from lemminflect, because pattern.en can no longer be installed; `_OTHERWISE` lists where the two differ on
-words of the list and on their plurals.
+Official and paper. The release brings words to the singular with `pattern.en`, which makes "bu" of "bus", "airbu" of "airbus",
+"minibu" of "minibus", "ty" of "ties" and leaves "collies" as it is, and two entries of its list begin with a space
+(" motor bike", " cheesecake") and never match. `official` loses these mentions, as the release does, in answers and in human
+captions; `paper` counts them in both. Which one a table used: the captioning tables of Rohrbach et al. 2018, and whatever ran
+the release under Python 2, used `pattern.en`, so `official` compares with them. Tables about large vision-language models mostly
+come from rewritings for Python 3, because `pattern` is hard to install there. These (CHAIR-metric-standalone, lmms-eval's
+`coco_cap_chair`) take WordNet's lemmatizer instead and count "bus" and "ties", as `paper` does; they still lose the two
+entries with a space. Say which one you used.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from hqm import (
     CHAIR,
+    Analysis,
     AnswerError,
     Benchmark,
+    DataError,
     Finding,
     Form,
     Item,
     Metric,
     Recording,
     Response,
+    ScoredAnswer,
     Verdict,
     chair_tally,
+    digest,
     finding,
+    json_parts,
+    made_up_objects,
     read_json,
     read_records,
+    read_text,
     take,
 )
 
@@ -45,19 +57,176 @@ _CAPTIONS = re.compile(r"Instruction([12])_(.+)\.jsonl?$")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # what follows an apostrophe is cut off: "dog's" is a dog, and "don't" is not a noun
 _TAIL = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b")
-# what the rules of pattern.en make of these words (run in their port, textblob 0.20.1, over the list and its plurals)
-_OTHERWISE = {
-    "bus": "bu", "airbus": "airbu", "minibus": "minibu", "airbuses": "bus", "busses": "buss", "mini-busses": "mini-buss",
-    "minibusses": "minibuss", "canoes": "cano", "magpies": "magpy", "pocket-knives": "pocket-knife", "taxies": "taxy",
-    "thieves": "thieve", "ties": "ty",
-}  # fmt: skip
+ANNOTATIONS = "annotations_trainval2014.zip"
+_SPLITS = ("val2014", "train2014")
+_LIST = "b2:933ec9cad261af9917c357e5"
+"""The hash of the release's list as word -> object: what `check` compares the list with that is there."""
+
+# `singularize` of pattern.en (clips/pattern dceb560, for Python 2), as far as it can end in a word of the list or of a pair:
+# first what it leaves as it is, then ends that it replaces, then its rules in their order
+_LEFT = ("collies", "doggies", "scissors")
+_ENDS = {"men": "man", "people": "person", "children": "child", "geese": "goose", "oxen": "ox", "kine": "cow"}
+_RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in (
+    (r"^(ox)en", r"\1"), (r"(shoe)s$", r"\1"), (r"(o|bus)es$", r"\1"), (r"([m|l])ice$", r"\1ouse"), (r"(x|ch|ss|sh)es$", r"\1"),
+    (r"([^aeiouy]|qu)ies$", r"\1y"), (r"([aeo]l|[^d]ea|[lr])ves$", r"\1f"), (r"([nlw]i)ves$", r"\1fe"),
+    (r"([aeo])ves$", r"\1ve"), (r"(sive|tive|hive)s$", r"\1"), (r"([^f])ves$", r"\1fe"), (r"s$", ""),
+))  # fmt: skip
 
 
 @lru_cache(maxsize=65536)
-def _singular(word: str) -> tuple[str, ...]:
+def pattern_singular(word: str) -> str:
+    """What the release's `pattern.en` makes of a lower-case word, wherever the result is a word of CHAIR's list or pairs.
+
+    >>> [pattern_singular(word) for word in ("buses", "bus", "ties", "knives", "women", "collies")]
+    ['bus', 'bu', 'ty', 'knife', 'woman', 'collies']
+    """
+    if word.endswith(_LEFT):
+        return word
+    for plural, singular in _ENDS.items():
+        if word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    for pattern, replacement in _RULES:
+        new, count = pattern.subn(replacement, word)
+        if count:
+            return new
+    return word
+
+
+@lru_cache(maxsize=65536)
+def _lemmas(word: str) -> tuple[str, ...]:
     from lemminflect import getLemma
 
     return tuple(getLemma(word, "NOUN"))
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What counts as a mention of a COCO object: the list, the pairs of words, and how a word is brought to the singular."""
+
+    words: Mapping[str, str]
+    pairs: Mapping[str, str]
+    scoring: str
+
+    @classmethod
+    def of(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
+        """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
+        words = {key.strip() if scoring == "paper" else key: name for key, name in lists["inverse"].items()}
+        words.pop("", None)
+        return cls(words, dict(lists["double"]), scoring)
+
+    def mentioned(self, caption: str) -> list[str]:
+        """The COCO objects that a caption mentions, in order and with repeats."""
+        words = [self.base(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
+        joined, i = [], 0
+        while i < len(words):
+            pair = " ".join(words[i : i + 2])
+            joined.append(self.pairs.get(pair, words[i]))
+            i += 2 if pair in self.pairs else 1
+        if "toilet" in joined and "seat" in joined:
+            joined = [word for word in joined if word != "seat"]
+        return [self.words[word] for word in joined if word in self.words]
+
+    def base(self, word: str) -> str:
+        """The singular of a word."""
+        if self.scoring == "official":
+            return pattern_singular(word)
+        if word in self.words:
+            return word
+        forms = _lemmas(word)
+        return next((form for form in forms if form in self.words), forms[0] if forms else word)
+
+
+def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
+    """The release's list, an object and its synonyms a line, and the pairs of words that its script joins.
+
+    Raises
+    ------
+    DataError
+        It lists nothing.
+    """
+    lines = [line.strip().split(", ") for line in read_text(path).splitlines() if line.strip()]
+    if not lines:
+        raise DataError("it lists no object", place=str(path), remedy="Fetch data/synonyms.txt of the CHAIR release.")
+    inverse = {word: line[0] for line in lines for word in line}
+    double = {pair: pair for pair in _PAIRS}
+    for animal in _ANIMALS:
+        double |= {f"baby {animal}": animal, f"adult {animal}": animal}
+    double |= {f"passenger {vehicle}": vehicle for vehicle in ("jet", "train")}
+    return {
+        "inverse": inverse,
+        "double": double | {"bow tie": "tie", "toilet seat": "toilet", "wine glas": "wine glass"},
+    }
+
+
+# the lists in utils/chair.py of the release
+_PAIRS = (
+    "motor bike", "motor cycle", "air plane", "traffic light", "street light", "traffic signal", "stop light", "fire hydrant",
+    "stop sign", "parking meter", "suit case", "sports ball", "baseball bat", "baseball glove", "tennis racket", "wine glass",
+    "hot dog", "cell phone", "mobile phone", "teddy bear", "hair drier", "potted plant", "bow tie", "laptop computer",
+    "stove top oven", "home plate", "train track",
+)  # fmt: skip
+_ANIMALS = "bird cat dog horse sheep cow elephant bear zebra giraffe animal cub".split()
+
+
+def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[dict[int, set[str]]]:
+    """For each way of counting, every picture of a split with its objects: segmented, or named by a person who described it."""
+    segmented: dict[int, set[int]] = {}
+    names: dict[int, str] = {}
+    objects: list[dict[int, set[str]]] = []
+    file = f"instances_{split}.json"
+    try:
+        for key, value in _parts(annotations, file):
+            if key == "annotations":
+                segmented.setdefault(int(value["image_id"]), set()).add(int(value["category_id"]))
+            elif key == "images":
+                segmented.setdefault(int(value["id"]), set())
+            elif key == "categories":
+                names[int(value["id"])] = str(value["name"])
+        objects += [{key: {c.words[names[i]] for i in ids} for key, ids in segmented.items()} for c in counters]
+        file = f"captions_{split}.json"
+        for key, value in _parts(annotations, file):
+            for counted, counter in zip(objects, counters, strict=True):
+                if key == "images":
+                    counted.setdefault(int(value["id"]), set())
+                elif key == "annotations":
+                    mentioned = counter.mentioned(str(value["caption"]))
+                    counted.setdefault(int(value["image_id"]), set()).update(mentioned)
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"it is not in COCO's format ({type(error).__name__}: {error})"
+        raise DataError(what, place=f"{annotations}: {file}", remedy="Fetch COCO's annotations of 2014.") from None
+    return objects
+
+
+def _parts(annotations: Path, file: str) -> Iterator[tuple[str, Any]]:
+    """A document of COCO's annotations, out of the zip or a folder."""
+    return json_parts(annotations / file) if annotations.is_dir() else json_parts(annotations, file)
+
+
+_FILES = {"val2014": "objects.json", "train2014": "objects_train2014.json"}
+_NAME = re.compile(r"^(?:COCO_(?:val|train)2014_)?0*(\d+)(?:\.jpg)?$")
+
+
+def _item(key: str, split: str) -> Item:
+    image = f"COCO_{split}_{int(key):012}.jpg"
+    return Item(key, INSTRUCTIONS[0], "caption", None, image, "existence", "", image)
+
+
+_CATEGORIES = {
+    "person": "person",
+    "vehicle": "bicycle, car, motorcycle, airplane, bus, train, truck, boat",
+    "outdoor": "traffic light, fire hydrant, stop sign, parking meter, bench",
+    "animal": "bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe",
+    "accessory": "backpack, umbrella, handbag, tie, suitcase",
+    "sports": "frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball glove, skateboard, surfboard, tennis racket",
+    "kitchen": "bottle, wine glass, cup, fork, knife, spoon, bowl",
+    "food": "banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake",
+    "furniture": "chair, couch, potted plant, bed, dining table, toilet",
+    "electronic": "tv, laptop, mouse, remote, keyboard, cell phone",
+    "appliance": "microwave, oven, toaster, sink, refrigerator",
+    "indoor": "book, clock, vase, scissors, teddy bear, hair drier, toothbrush",
+}
+CATEGORY = {name: kind for kind, names in _CATEGORIES.items() for name in names.split(", ")}
+"""COCO object -> its supercategory, as COCO's annotations have them."""
 
 
 class CocoChair(Benchmark):
@@ -68,30 +237,47 @@ class CocoChair(Benchmark):
         """CHAIRi, CHAIRs, recall and length."""
         return CHAIR
 
+    @classmethod
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+        """The objects of every picture and the list of synonyms, from COCO's annotations and the list of the release."""
+        lists = read_synonyms(inputs["synonyms.txt"])
+        made: dict[str, Any] = {"synonyms.json": lists}
+        if ANNOTATIONS not in inputs:
+            return made
+        differently: dict[str, list[str]] = {}
+        counters = [Counter.of(lists, scoring) for scoring in ("official", "paper")]
+        for split in _SPLITS:
+            official, paper = _split(inputs[ANNOTATIONS], split, counters)
+            made[_FILES[split]] = {str(key): sorted(official[key]) for key in sorted(official)}
+            differently |= {str(key): sorted(paper[key]) for key in sorted(paper) if paper[key] != official[key]}
+        return {**made, "objects_paper.json": differently}
+
+    def _read(self, name: str) -> dict[str, list[str]]:
+        path = self.data / name
+        return dict(read_json(path)) if path.is_file() else {}
+
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
-        return dict(read_json(self.data / "objects.json"))
+        """The objects of the pictures of val2014, which are asked about."""
+        return self._counted(dict(read_json(self.data / _FILES["val2014"])))
 
     @cached_property
-    def _words(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Word -> COCO object, and pair of words -> the word that replaces it."""
-        lists = read_json(self.data / "synonyms.json")
-        single = {
-            key.strip() if self.scoring == "paper" else key: name
-            for key, name in lists["inverse"].items()
-            if key.strip()
-        }
-        return single, dict(lists["double"])
+    def _train(self) -> dict[str, list[str]]:
+        """The objects of the pictures of train2014, where `hqm fetch` made them."""
+        return self._counted(self._read(_FILES["train2014"]))
+
+    def _counted(self, objects: dict[str, list[str]]) -> dict[str, list[str]]:
+        if self.scoring == "paper":
+            objects |= {key: names for key, names in self._read("objects_paper.json").items() if key in objects}
+        return objects
+
+    @cached_property
+    def _counter(self) -> Counter:
+        return Counter.of(read_json(self.data / "synonyms.json"), self.scoring)
 
     def read(self) -> Form:
-        """One item for each picture whose objects are known."""
-        pictures = ((key, f"COCO_val2014_{int(key):012}.jpg") for key in self._objects)
-        return Form(
-            "original",
-            tuple(
-                Item(key, INSTRUCTIONS[0], "caption", None, image, "existence", "", image) for key, image in pictures
-            ),
-        )
+        """One item for each picture of val2014 whose objects are known."""
+        return Form("original", tuple(_item(key, "val2014") for key in self._objects))
 
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
@@ -102,45 +288,48 @@ class CocoChair(Benchmark):
 
     def mentioned(self, caption: str) -> list[str]:
         """The COCO objects that a caption mentions, in order and with repeats."""
-        single, double = self._words
-        words = [self._base(word) for word in _WORD.findall(_TAIL.sub("", caption.lower()))]
-        joined, i = [], 0
-        while i < len(words):
-            pair = " ".join(words[i : i + 2])
-            joined.append(double.get(pair, words[i]))
-            i += 2 if pair in double else 1
-        if "toilet" in joined and "seat" in joined:
-            joined = [word for word in joined if word != "seat"]
-        return [single[word] for word in joined if word in single]
-
-    def _base(self, word: str) -> str:
-        single, _ = self._words
-        if self.scoring == "official" and word in _OTHERWISE:
-            return _OTHERWISE[word]
-        if word in single:
-            return word
-        forms = _singular(word)
-        return next((form for form in forms if form in single), forms[0] if forms else word)
+        return self._counter.mentioned(caption)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The tally of one caption."""
-        return chair_tally(self.mentioned(response.text), self._objects[item.id], response.text)
+        return chair_tally(self.mentioned(response.text), self._present(item), response.text)
+
+    def _present(self, item: Item) -> Sequence[str]:
+        return self._objects[item.id] if item.id in self._objects else self._train[item.id]
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """Which objects are made up, by COCO's supercategories, and beside a person."""
+
+        def made_up(answer: ScoredAnswer) -> list[str]:
+            if not answer.tally["hallucinated"]:
+                return []
+            present = set(self._present(answer.item))
+            return [name for name in self.mentioned(answer.text) if name not in present]
+
+        def has_person(answer: ScoredAnswer) -> bool:
+            return "person" in self._present(answer.item)
+
+        return made_up_objects(answers, made_up, has_person, "person".__eq__, lambda name: CATEGORY.get(name, "other"))
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """Records with `image_id` and `text` (or `caption`); only the pictures that the file has are scored."""
         given: dict[str, Response] = {}
+        further: dict[str, Item] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
-            key = re.sub(r"^(?:COCO_val2014_)?0*(\d+)(?:\.jpg)?$", r"\1", str(take(record, "image_id", place)))
+            key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
             if key not in form.by_id:
-                what = f"the objects of picture {key} are not known"
-                raise AnswerError(what, place=place, remedy="objects.json lists those that are.")
+                if key not in self._train:
+                    what = f"the objects of picture {key} are not known"
+                    raise AnswerError(what, place=place, remedy="objects.json lists those that are.")
+                further[key] = replace(_item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule)
             if key in given:
                 what = f"picture {key} is captioned twice"
                 raise AnswerError(what, place=place, remedy="Keep one caption for each picture.")
             text = record["caption"] if "caption" in record else take(record, "text", place)
             given[key] = Response("" if text is None else str(text))
-        return replace(form, items=tuple(item for item in form.items if item.id in given)), given
+        asked = tuple(item for item in form.items if item.id in given)
+        return replace(form, items=(*asked, *further.values())), given
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`."""
@@ -164,3 +353,5 @@ class CocoChair(Benchmark):
         yield from finding("no-object", sentence, [k for k, v in self._objects.items() if not v])
         unused = sorted(names - {name for objects in self._objects.values() for name in objects})
         yield from finding("object-never-there", "{n} objects occur in no picture", unused)
+        if digest({key: name for key, name in lists["inverse"].items() if key}) != _LIST:
+            yield Finding("other-synonyms", "the list of synonyms is not the one of the release", 1)

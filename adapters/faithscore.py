@@ -20,12 +20,15 @@ another when a reply lacks one of the five lines are not reproduced. As the crit
 0. `paper`: only [D] and [A] are marks. A reply without marks, a reply without any of the five kinds, and an answer without
 facts are unscored. A fact is left out if the verifier says neither yes nor no. Words match as whole words. As the criterion,
 an answer without facts has no label.
+
+It stands in one module because judge, people's labels and files of the release share the same facts.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +38,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hqm import (
+    Analysis,
     AnswerError,
     AnswerRow,
     AskJudge,
@@ -44,9 +48,13 @@ from hqm import (
     Form,
     Item,
     Judgement,
+    LabelContext,
     Metric,
+    Part,
     Recording,
     Response,
+    ScoredAnswer,
+    Stage,
     Verdict,
     answer_text,
     build_parallel,
@@ -64,8 +72,15 @@ from hqm import (
 KINDS = {"entity": "Entities", "relation": "Relations", "colour": "Colors", "count": "Counting", "other": "Other attributes"}  # fmt: skip
 """The five kinds of facts, and the word with which a decomposer's line of each begins."""
 PARTS = ("conv", "detail", "complex")
+ENTITIES = ((0, 0), (1, 2), (3, 4), (5, 6), (7, 8), (9, None))
+"""The bins of the numbers of entities: the fewest and the most."""
+_STAGES = {
+    "recognizer": Stage("sub-sentence", "descriptive", "analytical"),
+    "verifier": Stage("fact", "holds", "does not hold"),
+}
 RESPONDENTS = ("LLaVA", "InstructBLIP")
 """The respondents of the annotated answers: the first gave the first half of the file, the second the other half."""
+_WORD = re.compile(r"\w+")
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
 # words that the release's tagger puts into none of the classes that it looks at
 _CLOSED = frozenset(
@@ -176,11 +191,54 @@ def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, offici
     return sum(good) / len(good) if good else None
 
 
+def mark_of(unit: str, reply: str) -> str | None:
+    """How a recognizer that marked a whole answer marked one sub-sentence of it: `D`, `A`, or None where it is not there.
+
+    The words of the sub-sentence are looked for in a row, because a recognizer cuts an answer where it likes; most of them decide.
+
+    >>> reply = "A dog sits on a mat, [D] so maybe it waits. [A]"
+    >>> mark_of("A dog sits on a mat", reply), mark_of(" so maybe it waits", reply), mark_of("a cat", reply)
+    ('D', 'A', None)
+    """
+    pieces = _MARK.split(reply)
+    words, marks = [], ""
+    for piece, mark in zip(pieces[::2], pieces[1::2], strict=False):
+        of_piece = _WORD.findall(piece.lower())
+        words += of_piece
+        marks += mark * len(of_piece)
+    wanted = _WORD.findall(unit.lower())
+    at = next((i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted), None)
+    if at is None or not wanted:
+        return None
+    given = marks[at : at + len(wanted)]
+    return None if 2 * given.count("D") == len(given) else "D" if 2 * given.count("D") > len(given) else "A"
+
+
+def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
+    """What people said of the single units of an answer."""
+    return next((stages for label in answer.labels if label.judge == "human" and (stages := LabelContext.of(label).stages)), {})  # fmt: skip
+
+
+def _by_entities(name: str, title: str, about: str, scores: Sequence[tuple[str, int, float]]) -> Analysis:
+    rows: list[tuple[str, str, int, float]] = []
+    for who in dict.fromkeys(respondent for respondent, *_ in scores):
+        for low, high in ENTITIES:
+            own = [score for of, n, score in scores if of == who and low <= n and (high is None or n <= high)]
+            if own:
+                text = f"{low} or more" if high is None else str(low) if low == high else f"{low} to {high}"
+                rows.append((who, f"{text} entities", len(own), sum(own) / len(own)))
+    return Analysis(
+        name=name, title=title, about=f"Mean share of an answer's facts that hold, by how many entities it names. {about} (FaithScore, Figure 4.)",
+        columns=("Respondent", "Entities", "Answers", "Mean score"), rows=tuple(rows), drawn="Mean score",
+    )  # fmt: skip
+
+
 class FaithScore(Benchmark):
     """The 90 questions of the released annotation, scored by recognizer, decomposer and verifier."""
 
     modes = ("answer", "sub_sentence")
     roles = ("recognizer", "decomposer", "verifier")
+    stages = _STAGES
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -246,13 +304,8 @@ class FaithScore(Benchmark):
         facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
         if isinstance(facts, str):
             return Verdict.unscored("unparsed", facts)
-        question, yes_no = self.prompt("verify"), parser("vlmevalkit")
         # all at the same time, so that the questions without a stored reply go into one batch
-        replies = await asyncio.gather(
-            *(ask("verifier", fill(question, fact=fact), image=item.image) for _, fact in facts.all)
-        )
-        read_as = {"yes": True, "no": False, None: None}
-        holds = ["yes" in reply.lower() if official else read_as[yes_no(reply)] for reply in replies]
+        holds = await asyncio.gather(*(self._holds(item, fact, ask) for _, fact in facts.all))
         read = [ok for ok in holds if ok is not None]
         if not read and not official:
             why = "no reply of the verifier says yes or no" if holds else "the answer states no fact about the picture"
@@ -266,6 +319,45 @@ class FaithScore(Benchmark):
             tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
         unread = f"{len(holds) - len(read)} facts were answered neither yes nor no" if len(read) < len(holds) else ""
         return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
+
+    async def _holds(self, item: Item, fact: str, ask: AskJudge) -> bool | None:
+        """What the verifier says of a fact."""
+        reply = await ask("verifier", fill(self.prompt("verify"), fact=fact), image=item.image)
+        if self.scoring == "official":
+            return "yes" in reply.lower()
+        return {"yes": True, "no": False, None: None}[parser("vlmevalkit")(reply)]
+
+    async def decide(self, role: str, item: Item, response: Response, unit: str, ask: AskJudge) -> bool | None:
+        """Whether a sub-sentence describes the picture (recognizer), and whether a fact holds (verifier)."""
+        if role == "verifier":
+            return await self._holds(item, unit, ask)
+        if self.mode == "answer":
+            reply = await ask("recognizer", fill(self.prompt("recognize"), answer=response.text.replace("\n", " ")))
+            return {"D": True, "A": False, None: None}[mark_of(unit, reply)]
+        piece = unit.replace("\n", " ").replace('"', "")
+        reply = await ask("recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=response.text))
+        said = reply.split("\n")[0].lower() if self.scoring == "official" else reply.lower()
+        if self.scoring == "official" or ("analytical" in said) != ("descriptive" in said):
+            return "analytical" not in said
+        return None
+
+    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
+        """The marked sub-sentences, each with the facts that share most of its words."""
+        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
+        if isinstance(facts, str):
+            return ()
+        text = response.text.replace("\n", " ")
+        pieces = re.split(r"(?<=[,.])\s", text) if self.mode == "answer" else re.split(r"[,.]", text.replace('"', ""))
+        pieces = [piece for piece in pieces if len(piece.strip()) > 1]
+        described = [set(_WORD.findall(text.lower())) for text in facts.sentences]
+        words = [set(_WORD.findall(piece.lower())) for piece in pieces]
+        marked_so = [any(of and len(of & text) >= 0.8 * len(of) for text in described) for of in words]
+        given: list[list[str]] = [[] for _ in pieces]
+        places = [i for i, so in enumerate(marked_so) if so]
+        for _, fact in facts.all if places else ():
+            stated = set(_WORD.findall(fact.lower()))
+            given[max(places, key=lambda i: len(stated & words[i]))].append(fact)
+        return [Part(p, so, tuple(of)) for p, so, of in zip(pieces, marked_so, given, strict=True)]
 
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
         official = self.scoring == "official"
@@ -306,6 +398,39 @@ class FaithScore(Benchmark):
             for kind, made in (facts or {}).items():
                 by_kind[kind] += made
         return Facts(by_kind, [text for of in sentences for text in of])
+
+    # --- the paper's further analyses ---
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """The score by the number of entities, and the share of descriptive sub-sentences by kind of question."""
+        by_judge = [(a.respondent, int(a.tally["entity"]), a.value) for a in answers if a.value is not None and "entity" in a.tally]  # fmt: skip
+        labelled = [(answer, _stages_of(answer)) for answer in answers]
+        by_people = []
+        for answer, stages in labelled:
+            facts = stages.get("verifier") or {}
+            if facts:
+                entities = sum(fact.startswith("There ") for fact in facts)
+                by_people.append((answer.respondent, entities, sum(facts.values()) / len(facts)))
+        yield _by_entities("score_by_entities", "Score by number of entities", "Entities are the decomposer's facts of this kind.", by_judge)  # fmt: skip
+        yield _by_entities(
+            "labels_by_entities", "Score by number of entities, as people labelled the facts",
+            "Entities are the labelled facts that begin with “There is” or “There are”; answers without facts are left out.", by_people,
+        )  # fmt: skip
+        rows: list[tuple[str, str, int, int, float]] = []
+        for who in dict.fromkeys(answer.respondent for answer in answers):
+            for kind in (*PARTS, ""):
+                said = [s.get("recognizer") or {} for a, s in labelled if a.respondent == who and kind in (a.item.part, "")]  # fmt: skip
+                marks = [mark for of in said for mark in of.values()]
+                if marks:
+                    rows.append((who, kind or "all", len(marks), sum(marks), sum(marks) / len(marks)))
+        yield Analysis(
+            name="descriptive_share",
+            title="Descriptive sub-sentences by kind of question",
+            about="Of the sub-sentences that people marked, the share that describes the picture; the others analyse it (FaithScore, Figure 12).",
+            columns=("Respondent", "Question", "Sub-sentences", "Descriptive", "Descriptive share"),
+            rows=tuple(rows),
+            drawn="Descriptive share",
+        )  # fmt: skip
 
     # --- files ---
 
@@ -371,11 +496,30 @@ class FaithScore(Benchmark):
         if not named:
             raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
         return [
-            Judgement("human", item, named[who], sum(facts) / len(facts) if facts else empty)
+            Judgement(
+                "human", item, named[who], sum(facts) / len(facts) if facts else empty,
+                LabelContext(stages={"recognizer": row["stage 1"], "verifier": row["stage 2"]}).written(),
+            )
             for who, item, row in rows
             if who in named
             for facts in [list(row["stage 2"].values())]
-        ]
+        ]  # fmt: skip
+
+    def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
+        """The share of an answer's facts that people confirmed; of labels without facts, the label itself."""
+        if judgement.label is None:
+            return Verdict.unscored("unparsed", "the answer states no fact about the picture")
+        tally = {"n": 1.0, "faith": judgement.label}
+        facts = LabelContext.of(judgement).stages.get("verifier")
+        if facts is not None:
+            count, hold = len(facts), sum(facts.values())
+        elif judgement.reply.startswith('{"facts"'):  # as HQM 0.2 stored the release's annotation
+            said = json.loads(judgement.reply)
+            count, hold = said["facts"], said["hold"]
+        else:
+            return Verdict(judgement.label, tally)
+        tally |= {"facts": float(count), "facts_true": float(hold)}
+        return Verdict(judgement.label, tally, "ok", f"{hold} of {count} facts hold")
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of questions and annotation."""

@@ -1,13 +1,13 @@
 """Hal-Eval: captions with a wrong object, attribute, relation or event (discriminative), and free descriptions (generative).
 
-Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which are
+Both are in one module because they read one release. Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which are
 not available) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's types become object =
 existence, attribute = attribute, relation = relation, event = action (a made-up event with things of its own).
 
 Discriminative (`hal_eval_d`): does the caption fit the picture? Every picture has five captions. The scores of a type compare
 the true captions with the captions of that type, so that all types share one recall. Metrics are called
 `in_domain.object.f1` and so on. There are four forms: the question of the release's code (original), the question of the paper
-(parallel), `flipped` (does the caption contradict the picture? the right answers change, so "yes" means something else there)
+(parallel), `flipped` (does the caption contain anything that does not match? the right answers turn round)
 and `cot` (the paper's question with its request to go step by step). Answers are the release's JSON (`result`: five of 0 = no,
 1 = yes, 2 = neither, in the order true, relation, object, attribute, event; `predict`: the texts up to the first comma), or
 HQM's own format.
@@ -31,6 +31,7 @@ of words in any case.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hqm import (
+    Analysis,
     AnswerError,
     AskJudge,
     Benchmark,
@@ -52,7 +54,9 @@ from hqm import (
     Parser,
     Replies,
     Response,
+    ScoredAnswer,
     Verdict,
+    common_words,
     contradict,
     fill,
     finding,
@@ -62,19 +66,27 @@ from hqm import (
     read_json,
     read_records,
     read_text,
+    rouge_l,
     take,
+    words_of,
 )
 
 PARTS = ("in_domain", "out_of_domain")
 KINDS = ("relation", "object", "attribute", "event")
 """The types of captions, in the order of the release's files."""
 LENGTHS = ("short", "long")
+BINS = (10, 20, 40, 80)
+"""The longest description of each bin of lengths, in words; the paper's Figure 2 divides at 20."""
+_QUOTED = re.compile(r"[\"“‘`]([^\"“”‘’`]+)[\"”’`]|(?<!\w)'([^']+)'(?!\w)")
+_READERS = {f"hal_eval.{form}": "last" if form == "cot" else "strict" for form in ("flipped", "cot", "true", "unshown")}
 _TYPES = {"relation": "relation", "object": "existence", "attribute": "attribute", "event": "action"}
 _NAMES = dict(zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True))
 
 CODE = '```{caption}```. Does the caption delimited by triple backticks match the image exactly? If so, return "yes". If not, return "no".'
 PAPER = "Caption: {caption}\nQuestion: Does the description in the caption accurately reflect the content of the image?"
-FLIPPED = "Caption: {caption}\nQuestion: Does the caption contain anything that contradicts the image?"
+FLIPPED = "Caption: {caption}\nQuestion: Does the caption contain anything that does not match the image?"
+TRUE = "Caption: {caption}\nQuestion: Is everything that the caption says true of the image?"
+UNSHOWN = "Caption: {caption}\nQuestion: Does the caption say anything that is not true of the image?"
 STEPS = f"{PAPER}\nPlease conduct a step-by-step analysis of the image and its associated caption, thereafter providing an answer to the query."
 DESCRIBE = {
     "short": ("Describe this image in one short sentence.", "Give a one-sentence description of this image."),
@@ -154,6 +166,75 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
     return named if any(map(there, known)) else [*named, "other"]
 
 
+def _turned(form: Form) -> Form:
+    return replace(form, items=tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in form.items))
+
+
+def located(caption: str, truth: str) -> str:
+    """The words of a hallucinated caption that the true one does not have, outside the longest common sequence of both.
+
+    >>> located("people on unicycles ride down a busy street", "people on bicycles ride down a busy street")
+    'unicycles'
+    """
+    words = words_of(caption)
+    kept = set(common_words(words, words_of(truth)))
+    return " ".join(word for i, word in enumerate(words) if i not in kept)
+
+
+def quoted(answer: str) -> str:
+    """What an answer puts in quotation marks, joined; empty where it quotes nothing.
+
+    >>> quoted('No: there are no "unicycles" here'), quoted("No, it isn't Tom's.")
+    ('unicycles', '')
+    """
+    return " ".join(first or other for first, other in _QUOTED.findall(answer))
+
+
+def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analysis:
+    """How well the words that respondents quote as wrong are those that are."""
+    rows: list[tuple[str, str, int, int, float]] = []
+    for who in dict.fromkeys(answer.respondent for answer in answers):
+        for kind in KINDS:
+            refused = [a for a in answers if (a.respondent, a.item.meta["kind"], a.value) == (who, kind, 1.0)]
+            spans = [
+                (quoted(a.text), located(a.item.meta["caption"], truths[a.item.id.rpartition("/")[0]])) for a in refused
+            ]
+            alike = [rouge_l(said, wrong) for said, wrong in spans if said]
+            if alike:
+                rows.append((who, kind, len(refused), len(alike), sum(alike) / len(alike)))
+    return Analysis(
+        name="located_spans",
+        title="Overlap of the words located with the words that are wrong",
+        about="Of the hallucinated captions that a respondent rejects, those for which its answer quotes words of the caption: mean ROUGE-L of the quoted words with the caption's words that the true one does not have (Hal-Eval, Figure 5b).",
+        columns=("Respondent", "Type", "Rejected", "With a quotation", "ROUGE-L"),
+        rows=tuple(rows),
+        drawn="ROUGE-L",
+    )  # fmt: skip
+
+
+def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
+    """The types of hallucination by the length of the description."""
+    rows: list[tuple[str, str, int, int, float, *tuple[float | None, ...]]] = []
+    edges = ((0, BINS[0]), *itertools.pairwise(BINS), (BINS[-1], None))
+    for who in dict.fromkeys(answer.respondent for answer in answers):
+        for over, most in edges:
+            own = [a.tally for a in answers if a.respondent == who and a.value is not None and over < a.tally["words"] <= (most or float("inf"))]  # fmt: skip
+            if not own:
+                continue
+            wrong = sum(tally["hallucinated"] for tally in own)
+            shares = (sum(tally.get(kind, 0.0) for tally in own) / wrong if wrong else None for kind in ("object", "attribute", "relation", "event"))  # fmt: skip
+            name = f"{over + 1} to {most} words" if most else f"over {over} words"
+            rows.append((who, name, len(own), int(wrong), wrong / len(own), *shares))
+    return Analysis(
+        name="types_by_length",
+        title="Types of hallucination by length of the description",
+        about="The share of descriptions that make something up, and of these the shares in which the judge names each type; one description may have several (Hal-Eval, Figures 2 and 6).",
+        columns=("Respondent", "Length", "Descriptions", "Hallucinated", "Share hallucinated", "Object", "Attribute", "Relation", "Event"),
+        rows=tuple(rows),
+        drawn="Event",
+    )  # fmt: skip
+
+
 class HalEval(Benchmark):
     """One of the two evaluations of Hal-Eval; the card's task says which."""
 
@@ -221,13 +302,21 @@ class HalEval(Benchmark):
             tuple(replace(i, prompt=DESCRIBE[i.meta["kind"]][1], rule="hal_eval.instruction") for i in form.items),
         )
 
+    def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+        """`parallel2` asks whether all of the caption is true, `parallel3` whether anything in it is not."""
+        if not self._asks_yes_no or draw > 3:
+            return super().rewording(form, draw, earlier)
+        template, rule = ((TRUE, "hal_eval.true"), (UNSHOWN, "hal_eval.unshown"))[draw - 2]
+        made = self._asked_as(f"parallel{draw}", form, template, rule)
+        return _turned(made) if draw == 3 else made
+
     def more_forms(self, form: Form) -> tuple[Form, ...]:
         """The forms `flipped` and `cot`; none for descriptions."""
         if not self._asks_yes_no:
             return ()
-        flipped = self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")
-        turned = tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in flipped.items)
-        return replace(flipped, items=turned), self._asked_as("cot", form, STEPS, "hal_eval.cot")
+        return _turned(self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")), self._asked_as(
+            "cot", form, STEPS, "hal_eval.cot"
+        )
 
     @staticmethod
     def _asked_as(name: str, form: Form, template: str, rule: str) -> Form:
@@ -240,9 +329,8 @@ class HalEval(Benchmark):
         return [item.part, *kinds, *(f"{item.part}.{kind}" for kind in kinds)]
 
     def reader(self, item: Item) -> Parser:
-        """`cot` answers end with the yes or no, and the form `flipped` asks about contradictions, not about a match."""
-        own = {"hal_eval.flipped": "strict", "hal_eval.cot": "last"}
-        return parser(own[item.rule]) if item.rule in own else super().reader(item)
+        """`cot` answers end with the yes or no; `flipped`, `parallel2` and `parallel3` do not ask whether the caption matches."""
+        return parser(_READERS[item.rule]) if item.rule in _READERS else super().reader(item)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The four counts; an unreadable answer is wrong for the release and unscored for the paper."""
@@ -359,6 +447,40 @@ class HalEval(Benchmark):
             return super().read_replies(path, form)
         turns = ("first_answer", "second_answer")
         return {key: {"judge": [str(row[t]) for t in turns if t in row]} for key, row in self._by_picture(path, form)}
+
+    # --- the paper's further analyses ---
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """Of descriptions, the types by length; of yes/no questions, which words are wrong and whether answers quote them."""
+        return (self._overlap(answers), _quoted(answers, self._truths)) if self._asks_yes_no else (_by_length(answers),)
+
+    @cached_property
+    def _truths(self) -> dict[str, str]:
+        """The beginning of the ids of a picture's items -> its true caption."""
+        return {f"{part}/{row}": captions[0] for part, row, _, captions in self._pictures}
+
+    def _overlap(self, answers: Sequence[ScoredAnswer]) -> Analysis:
+        """How far the hallucinated captions are from the true one of their picture."""
+        rows: list[tuple[str, str, int, float, float, float]] = []
+        items = {answer.item.id: answer.item for answer in answers if answer.item.meta["kind"] != "truth"}
+        pairs: dict[tuple[str, str], list[tuple[int, int, float]]] = {}
+        for item in items.values():
+            truth, caption = self._truths[item.id.rpartition("/")[0]], item.meta["caption"]
+            words, wrong = words_of(caption), words_of(located(caption, truth))
+            pairs.setdefault((item.part, item.meta["kind"]), []).append(
+                (len(words), len(wrong), rouge_l(caption, truth))
+            )
+        for (part, kind), of in pairs.items():
+            longs, wrongs, alike = (sum(column) / len(of) for column in zip(*of, strict=True))
+            rows.append((part, kind, len(of), longs, wrongs, alike))
+        return Analysis(
+            name="overlap_with_truth",
+            title="The hallucinated captions beside the true ones",
+            about="ROUGE-L of each hallucinated caption with the true caption of its picture, and how many of its words the true one does not have in this order: what the evaluator has to locate. Means over captions.",
+            columns=("Part", "Type", "Captions", "Words", "Words not in the true caption", "ROUGE-L with the true caption"),
+            rows=tuple(rows),
+            drawn="ROUGE-L with the true caption",
+        )  # fmt: skip
 
     # --- what is odd ---
 

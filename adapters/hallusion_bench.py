@@ -35,6 +35,7 @@ from typing import Any
 
 from hqm.benchmarks.hallusion_bench.measures import metrics_of
 from hqm.benchmarks.hallusion_bench.oddities import find_oddities, text_only
+from hqm.benchmarks.hallusion_bench.results import is_result, judged_rows
 
 from hqm import (
     AnswerError,
@@ -44,11 +45,14 @@ from hqm import (
     Finding,
     Form,
     Item,
+    JudgedRow,
     LeftOut,
     Metric,
     NoReply,
+    Recording,
     Replies,
     Response,
+    UnreadableReply,
     Verdict,
     build_parallel,
     fill,
@@ -119,18 +123,24 @@ class HallusionBench(Benchmark):
         )
 
     def parallel(self, form: Form) -> Form:
-        """The negated questions, without those that have both answers or that ask with "which"."""
+        """The questions turned round, without those that have both answers or that ask with "which"."""
+        return build_parallel(self._of_one_answer(form))
+
+    def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+        """Further wordings, without the same questions."""
+        return super().rewording(self._of_one_answer(form), draw, earlier)
+
+    def _of_one_answer(self, form: Form) -> Form:
         truths: dict[tuple[str, str], set[str]] = defaultdict(set)
         for item in form.items:
             truths[self._asked_of(item)].add(str(item.target))
         torn = [item for item in form.items if len(truths[self._asked_of(item)]) > 1]
         reason = "the same question about the same figure carries both answers"
-        rest = replace(
+        return replace(
             form,
             items=tuple(item for item in form.items if item not in torn),
             left_out=(*form.left_out, *(LeftOut(item.id, item.prompt, reason) for item in torn)),
         )
-        return build_parallel(rest)
 
     @staticmethod
     def _asked_of(item: Item) -> tuple[str, str]:
@@ -325,6 +335,25 @@ class HallusionBench(Benchmark):
             same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
             replies[key] = {"judge": [_WORDS[check], *same]}
         return replies
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """The answers in a result file, or in a folder with a VD and a VS file; the respondent is named after it."""
+        if not is_result(path):
+            return None
+        _, given = self.read_answers(path, self.original)
+        return [Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))]
+
+    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+        """The checks in a judged result file; a check that is none of 0, 1 and 2 is kept and says nothing."""
+        return judged_rows(path, _KEYS, _WORDS) if is_result(path) else None
+
+    def replies_saying(self, mark: str) -> Replies:
+        """correct, incorrect or unclear, or the release's 1, 0 and 2."""
+        word = mark.strip().strip(".").lower()
+        said = _WORDS.get(word.removesuffix(".0"), word)
+        if said not in _WORDS.values():
+            raise UnreadableReply(f"the verdict {mark!r:.60} is neither correct, incorrect nor unclear (1, 0, 2)")
+        return {"judge": (said,)}
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released file."""

@@ -43,7 +43,9 @@ from hqm import (
     Metric,
     NoReply,
     Recording,
+    Replies,
     Response,
+    UnreadableReply,
     Verdict,
     build_parallel,
     fill,
@@ -58,15 +60,15 @@ from hqm import (
     take,
 )
 
-_TYPES = {"OCR": "ocr", "count": "counting", "counting": "counting", "ocr": "ocr"}
-_TYPES |= {name: name for name in ("action", "attribute", "comparison", "environment", "existence", "relation")}
 TYPES = ("action", "attribute", "comparison", "counting", "environment", "existence", "ocr", "relation")
+_TYPES = {"OCR": "ocr", "count": "counting", **{name: name for name in TYPES}}
 TRIES = 5
 """How many replies `official` reads where the released code would go on asking without end."""
 _NOTHING = "(no description of this picture is at hand)"
 _PLACES = ("instruction", "truth", "caption", "details", "answer", "format")
 """The meaning of each `{}` in a released prompt; existence has no `truth`, and only `joint` has a `format`."""
 _EITHER = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
+_VERDICT = re.compile(r"(?i)(in)?correct\W+(\d+)(?: extra)?(?: claims?)?\.?")
 _LINE = re.compile(r"Answer(\d+)")
 _EXTRA = re.compile(r"Extra Contradictory Claims: ?(\d+)")
 _ANY_EXTRA = re.compile(r"extra contradictory claims\W*(\d+|none|no|zero)\b", re.IGNORECASE)
@@ -289,6 +291,18 @@ class Hqh(Benchmark):
             verdicts[name] = settle(_binary(ours, pooled), responses[name]) if ours else missing
         return {name: verdicts[name] for name in responses}
 
+    def replies_saying(self, mark: str) -> Replies:
+        """With or without hallucination (1: without, 0: with); in the mode `february2025`, as in `incorrect, 2 extra`."""
+        if self.mode == "february2025":
+            if (said := _VERDICT.fullmatch(mark.strip())) is None:
+                raise UnreadableReply(f"the verdict {mark!r:.60} says not both correct or incorrect and `N extra`")
+            main = "Incorrect" if said[1] else "Correct"
+            return {"judge": (f"Answer: {main}\nExtra Contradictory Claims: {said[2]}",)}
+        words = {"1": "without hallucination", "0": "with hallucination"}
+        if (bad := read_binary(words.get(mark.removesuffix(".0"), mark), official=False)) is None:
+            raise UnreadableReply(f"the verdict {mark!r:.60} is neither with nor without hallucination (0, 1)")
+        return {"judge": (f"Answer1: {'With' if bad else 'Without'} hallucination",)}
+
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
@@ -382,6 +396,5 @@ def _unread(what: str) -> Verdict:
 
 
 def _nothing_to_judge_by() -> Verdict:
-    return Verdict.unscored(
-        "missing", "image_data.json does not describe the picture, and the judge's prompt needs its caption and regions"
-    )
+    why = "image_data.json does not describe the picture, and the judge's prompt needs its caption and regions"
+    return Verdict.unscored("missing", why)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -31,10 +31,14 @@ from hqm import (
     DataError,
     Finding,
     Form,
+    Heard,
     Item,
+    JudgedRow,
     Metric,
+    Recording,
     Replies,
     Response,
+    UnreadableReply,
     Verdict,
     answer_text,
     check_questions,
@@ -201,6 +205,47 @@ class MMHal(Benchmark):
         texts = [_content(reply, f"{path}: reply {i}") for i, reply in enumerate(saved, 1)]
         return {item.id: {"judge": [text]} for item, text in zip(form.items, texts, strict=False)}
 
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """The template with `model_answer` filled; the respondent is named after the file."""
+        if path.suffix != ".json" or not path.is_file():
+            return None
+        saved = read_json(path)
+        records = saved if isinstance(saved, list) else []
+        if not records or not all(isinstance(r, dict) and {"image_id", "model_answer"} <= set(r) for r in records):
+            return None
+        _, given = self.read_answers(path, self.original)
+        return [Recording(path.stem, "original", 0, given, str(path))]
+
+    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+        """The saved responses of the judge, in the order of the template, with the model's name where they have it."""
+        saved = read_json(path) if path.suffix == ".json" else None
+        if not isinstance(saved, list) or not saved or not all(_is_response(reply) for reply in saved):
+            return None
+        # one file is one judge, also where a reply does not say who gave it
+        models = Counter(str(reply["model"]) for reply in saved if isinstance(reply, dict) and reply.get("model"))
+        judge = next(iter(models)) if len(models) == 1 else ""
+        return [
+            JudgedRow(
+                place=f"{path}: reply {i + 1}",
+                heard=Heard(mark="")
+                if reply is None
+                else Heard({"judge": (_content(reply, f"{path}: reply {i + 1}"),)}),
+                position=i,
+                judge=judge,
+            )
+            for i, reply in enumerate(saved)
+        ]
+
+    def replies_saying(self, mark: str) -> Replies:
+        """A whole number from 0 to 6 as the rating of a reply."""
+        try:
+            rating = float(mark)
+        except ValueError:
+            rating = -1.0
+        if not (0 <= rating <= 6 and rating.is_integer()):
+            raise UnreadableReply(f"the score {mark!r:.60} is no rating from 0 to 6")
+        return {"judge": (f"Rating: {rating:.0f}",)}
+
     # --- oddities ---
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -224,6 +269,11 @@ class MMHal(Benchmark):
         yield Finding("links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts))
         other = [item for item in items if item.type is None]
         yield from finding("no-type", "{n} questions of the kind 'other' have no hallucination type", other)
+
+
+def _is_response(reply: Any) -> bool:
+    """Whether a member of a list is what a judge's server returned, its text, or null where there was none."""
+    return reply is None or isinstance(reply, str) or (isinstance(reply, dict) and "choices" in reply)
 
 
 def _content(reply: Any, place: str) -> str:

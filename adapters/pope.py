@@ -234,7 +234,7 @@ class Pope(Benchmark):
         folder = self.data / "repope"
         if not folder.is_dir():
             return
-        key = read_key(folder, self).within(form)
+        key = read_key(folder, self, self.read()).within(form)
         changed = [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed]
         sentence = f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with --key {folder}"
         yield from finding("repope-label", sentence, changed)

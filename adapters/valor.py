@@ -6,7 +6,8 @@ words that are not features, and a matcher sorts the features into matched and b
 broader) / generated; coverage is the annotated features that were matched / all annotated ones. Both are summed over captions,
 and also given as the share of captions that have all (`_s`) and as the mean over captions (`_caption`). They are shares, not
 percentages. Answer files are `{image: {"generated_caption": ...}}`, one for each subset; judgements are the release's
-extraction and matching files (JSON lines), single or in a folder, or HQM's. The release's prompts are read from its scripts
+extraction and matching files (JSON lines), single or in a folder, or HQM's. A matching file without its extraction file has what
+the filter left, and is not filtered again; in HQM's format, `"already_filtered": true` in the extractor's reply says so. The release's prompts are read from its scripts
 where those are there, without the system message.
 
 Official and paper. `official` counts as the released scripts do. A reply must be pure JSON (the code asks again without limit;
@@ -30,11 +31,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from statistics import correlation
 from typing import Any
 
 from hqm.benchmarks.valor.counts import PARTS, count, prepared
 
 from hqm import (
+    Analysis,
     AnswerError,
     AskJudge,
     Benchmark,
@@ -45,10 +48,12 @@ from hqm import (
     Metric,
     Replies,
     Response,
+    ScoredAnswer,
     Verdict,
     fill,
     finding,
     mean_of,
+    mentioned,
     read_json,
     read_records,
     read_text,
@@ -68,6 +73,8 @@ PARALLEL = {
 _KEYS = {"object_existence": "matched_objects", "relation_comparative": "matched_objects", "relation_positional": "matched_relations", "attribute_object": "matched_att_obj", "attribute_people": "matched_att_obj"}  # fmt: skip
 _HINTS = {"_long_caps": "object_existence", "_comp": "relation_comparative", "_pos": "relation_positional"}
 _OBJECT = {"type": "object"}
+FILTERED = "already_filtered"
+"""The key in an extractor's reply that says: the filter ran before these features were matched, so it does not run again."""
 
 
 def _metrics() -> Iterable[Metric]:
@@ -176,7 +183,7 @@ class Valor(Benchmark):
         if extracted is None:
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
-            generated = prepared(part, extracted, official)
+            generated = _shown(part, extracted) if _filtered(extracted) else prepared(part, extracted, official)
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
@@ -195,6 +202,34 @@ class Valor(Benchmark):
             return _verdict(part, item.target, generated, matched, official)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             return _misshapen("matcher", error)
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """The judge beside CHAIR, which finds objects by their words, on the captions of object_existence."""
+        items = [i for i in self.original.items if i.part == "object_existence"]
+        vocabulary = frozenset(name.lower() for item in items for name in item.target)
+        captions = [a for a in answers if a.item.part == "object_existence" and a.value is not None and "generated" in a.tally]  # fmt: skip
+        rows: list[tuple[str | float | int | None, ...]] = []
+        for who in dict.fromkeys(answer.respondent for answer in captions):
+            own = [answer for answer in captions if answer.respondent == who]
+            there = [{name.lower() for name in answer.item.target} for answer in own]
+            named = [set(mentioned(answer.text, vocabulary)) for answer in own]
+            by_words, covered = sum(map(len, named)), sum(len(n & t) for n, t in zip(named, there, strict=True))
+            by_judge = {key: sum(a.tally[key] for a in own) for key in ("generated", "faithful", "truth", "covered")}
+            pairs = [(a.value, len(n & t) / len(n)) for a, n, t in zip(own, named, there, strict=True) if n and a.tally["generated"]]  # fmt: skip
+            rows.append(
+                (
+                    who, len(own), by_judge["faithful"] / by_judge["generated"] if by_judge["generated"] else None,
+                    covered / by_words if by_words else None, by_judge["covered"] / by_judge["truth"],
+                    covered / sum(map(len, there)), int(by_judge["generated"]), by_words, _pearson(pairs),
+                )
+            )  # fmt: skip
+        yield Analysis(
+            name="judge_and_chair",
+            title="The judge and CHAIR on the same captions",
+            about="CHAIR looks for the words of all objects annotated in object_existence, in singular and plural, each once a caption; the judge's extractor takes whatever a caption names. Faithfulness of CHAIR is 1 - CHAIRi. r is Pearson's correlation of both faithfulnesses over captions that name an object to both (VALOR-Eval, Table 6).",
+            columns=("Respondent", "Captions", "Faithfulness, judge", "Faithfulness, CHAIR", "Coverage, judge", "Coverage, CHAIR", "Objects, judge", "Objects, CHAIR", "r"),
+            rows=tuple(rows),
+        )  # fmt: skip
 
     # --- files ---
 
@@ -292,12 +327,32 @@ class Valor(Benchmark):
         yield Finding("shared-pictures", f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation subsets", len(shared))  # fmt: skip
 
 
+def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
+    """Pearson's r; None where there are fewer than three pairs or one side does not vary."""
+    known = [(x, y) for x, y in pairs if x is not None]
+    if len(known) < 3 or any(len(set(side)) < 2 for side in zip(*known, strict=True)):
+        return None
+    return correlation(*zip(*known, strict=True))
+
+
 def _verdict(part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool) -> Verdict:
     made = count(part, truth, generated, matched, official)
     names = ("generated", "faithful", "truth", "covered", "all_faithful", "all_covered", "faithfulness", "coverage")
     tally = {"n": 1.0, **{name: float(getattr(made, name)) for name in names}}
     read = f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered"
     return Verdict(made.faithfulness, tally, "ok", read)
+
+
+def _filtered(extracted: Any) -> bool:
+    """Whether these features are what was left of a reply when the matcher was given them."""
+    return isinstance(extracted, dict) and extracted.get(FILTERED) is True
+
+
+def _shown(part: str, extracted: Mapping[str, Any]) -> Any:
+    """The features that the matcher was given, as they stand."""
+    kept = {key: value for key, value in extracted.items() if key != FILTERED}
+    names = {"object_existence": "objects", "relation_positional": "relations", "attribute_object": "objects", "attribute_people": "clothes"}  # fmt: skip
+    return kept if part == "relation_comparative" else kept[names[part]]
 
 
 def _misshapen(role: str, error: Exception) -> Verdict:
@@ -313,7 +368,8 @@ def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
     elif words is not None:
         wrap = {"object_existence": "objects", "attribute_object": "objects", "attribute_people": "clothes", "relation_positional": "relations"}  # fmt: skip
         whole = part == "relation_comparative" or (part == "relation_positional" and isinstance(words, dict))
-        replies["extractor"] = json.dumps(words if whole else {wrap[part]: words})
+        # a file of the later steps has what the matcher was given: the filter ran before
+        replies["extractor"] = json.dumps({**(words if whole else {wrap[part]: words}), FILTERED: True})
     first = record.get("matched_objects", record.get("matched_att_obj"))
     if first is not None:
         replies["matcher"] = json.dumps({_KEYS[part]: first, "broader_concept": record.get("broader_concept", {})})

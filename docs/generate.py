@@ -24,6 +24,7 @@ from hqm.auditing.gate import Policy
 from hqm.benchmark.card import Card
 from hqm.benchmark.registry import card, names
 from hqm.cli import app
+from hqm.commands.help import every_command
 from hqm.indicators import INDICATOR_FAMILIES, statistics
 from hqm.lint import CODES
 from hqm.respondents.families import FAMILIES as MODELS
@@ -34,7 +35,7 @@ TARGET = Path(__file__).with_name("reference.md")
 
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
-    for name, command in sorted(get_command(app).commands.items()):  # type: ignore[attr-defined]
+    for name, command in sorted(every_command(get_command(app)).items()):
         yield f"### `hqm {name}`\n\n{command.help}\n"
         yield "| argument or option | meaning | default |\n|---|---|---|"
         for parameter in command.params:
@@ -49,8 +50,10 @@ def _codes() -> Iterator[str]:
     yield (
         "A line is `code name: place: sentence`. A code is never given to another finding. `--select` and `--ignore` take codes "
         "(`L202`), beginnings of codes (`L`, `L2`) and names; the longest entry that fits decides, a full name before any code. "
-        "`--strict` ends with status 1 when an error or a warning is left; without it the status is 1 only when a benchmark "
-        "could not be read at all. The letters: S schema and encoding, C card, D duplicates, L labels and leaks, W wording, "
+        "The status is 1 when an error is left, and 0 when there are only warnings and notes; `--strict` takes warnings for errors, "
+        "`--exit-zero` ends with 0 whatever is found, and a name that means nothing ends with 2. `--part` checks one part alone. Under "
+        "the counts stands how many answers the words and the strongest cue get right without the pictures, in all items and in "
+        "each part (`leaks` in `--json`, there for each type too). The letters: S schema and encoding, C card, D duplicates, L labels and leaks, W wording, "
         "T types, I images, B what a benchmark's own adapter knows (all under `B000`, each by its own name).\n"
     )
     yield "| code | meaning | name | severity |\n|---|---|---|---|"
@@ -161,6 +164,7 @@ def _models() -> Iterator[str]:
 def reference() -> str:
     """The text of docs/reference.md."""
     head = "# Reference\n\nMade from the code by `docs/generate.py`; a test keeps it true.\n"
+    head += "\n```python\n>>> import hqm\n>>> hqm.indicator_named(\"test_retest.rho_g\").better\n'higher'\n```\n"
     return "\n".join([head, *_commands(), *_card(), *_codes(), *_policy(), *_differences(), *_tables()]) + "\n"
 
 

@@ -4,10 +4,8 @@ Answers are collected once and never changed; scores, indicators and reports are
 
     import hqm
 
-    benchmark = hqm.load("shapes_yesno")
-    with hqm.Store("store.sqlite") as store:
-        evidence = hqm.gather(benchmark, store)
-    audit = hqm.audit(evidence)
+    audit = hqm.audit("pope", recorded="answers.jsonl")    # what hqm audit writes, as a value
+    audit.to_frame()                                       # one row an estimate
 
 Names are loaded when they are first used, so that `import hqm` takes no time.
 """

@@ -1,33 +1,58 @@
-"""The command line: `hqm list · fetch · new · check · forms · plan · run · score · audit · gate · report · compare · export · import`."""
+"""The command line: `hqm list · fetch · new · build · check · forms · plan · run · score · audit · gate · report · card · verify · compare · design · shorten · export · import · label`."""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_command
 
-from hqm.commands import asking, comparing, data, importing, release, results
+from hqm.commands import (
+    asking,
+    building,
+    comparing,
+    completing,
+    data,
+    designing,
+    importing,
+    label_exchange,
+    label_planning,
+    labelling,
+    machine,
+    quoting,
+    release,
+    results,
+    shortening,
+)
 from hqm.commands.failure import FAILURE, report_failure
-from hqm.commands.help import WIDTH, GroupedCommand
+from hqm.commands.help import WIDTH, GroupedCommand, Program
+from hqm.commands.interrupt import Interrupted
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
+from hqm.version import __version__
 
-app = typer.Typer(
-    name="hqm",
-    help="A psychometric auditor for hallucination benchmarks of large vision-language models.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": WIDTH},
-)
+_SETTINGS: dict[str, Any] = {
+    "name": "hqm",
+    "cls": Program,
+    "help": "A psychometric auditor for hallucination benchmarks of large vision-language models.",
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"max_content_width": WIDTH},
+}
+app = typer.Typer(**_SETTINGS)
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": data.list_,
     "fetch": data.fetch_,
     "new": release.new,
+    "build": building.build,
     "check": data.check,
     "forms": data.forms,
     "plan": asking.plan,
@@ -36,14 +61,70 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "gate": release.gate,
     "score": results.score,
     "report": results.report,
+    "card": quoting.card,
+    "verify": quoting.verify,
     "compare": comparing.compare,
+    "design": designing.design,
+    "shorten": shortening.shorten,
     "export": results.export,
     "import": importing.import_,
+    "doctor": machine.doctor,
+    "completion": completing.completion,
 }
 """Every command by its name."""
 
+LABEL_COMMANDS: dict[str, Callable[..., None]] = {
+    "plan": label_planning.plan,
+    "serve": labelling.serve,
+    "status": labelling.status,
+    "export": label_exchange.export,
+    "import": label_exchange.import_,
+    "items": labelling.items,
+}
+"""The commands of the group `hqm label` by their names."""
+
+KEEPING = {
+    "run": "What was answered is stored; go on with",
+    "audit": "What was answered is stored; go on with",
+    "forms": "What was answered is stored; go on with",
+    "import": "What was imported is stored; go on with",
+    "fetch": "What was downloaded is kept; go on with",
+}
+"""What a command that was interrupted has kept; the others write at their end, so that nothing of theirs is there yet."""
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", is_eager=True, callback=lambda wanted: _show_version(wanted), help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hqm {__version__}")
+        raise typer.Exit
+
+
 for _name, _function in COMMANDS.items():
     app.command(_name, cls=GroupedCommand)(_function)
+app.add_typer(labelling.group(LABEL_COMMANDS), name="label")
+
+
+@cache
+def _parser(word: str) -> Callable[..., Any]:
+    """What reads the command line: of all commands, or of that alone which the first word names, which is built faster."""
+    if word not in COMMANDS:
+        return get_command(app)
+    alone = typer.Typer(**_SETTINGS)
+    alone.callback()(_program)
+    alone.command(word, cls=GroupedCommand)(COMMANDS[word])
+    return get_command(alone)
 
 
 def main() -> None:
@@ -55,14 +136,19 @@ def main() -> None:
         # a terminal, or a file's name, may not know every character that a benchmark has
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    completing.prepare()
     try:
-        app()
+        _parser("" if completing.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
-    except KeyboardInterrupt:
-        print(f"hqm: interrupted. What was answered is stored; go on with\n  {command()}", file=sys.stderr)
-        raise SystemExit(130) from None
+    except (Interrupted, KeyboardInterrupt) as end:
+        _say_interrupted(KEEPING.get(str(end), "Nothing was written; begin again with"))
+    except SystemExit as end:
+        # typer ends without a word when Ctrl-C comes before the command's function has begun, or after it has returned
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            _say_interrupted("What was written is kept; the same command goes on, or begins again")
+        raise
     except Exception as error:
         if isinstance(error, OSError) and error.filename and error.strerror:
             # what the machine refuses is no fault of the program: a name that is too long, a folder that is closed
@@ -71,6 +157,11 @@ def main() -> None:
             raise SystemExit(1) from None
         print(f"hqm: {report_failure(error)}", file=sys.stderr)
         raise SystemExit(FAILURE) from None
+
+
+def _say_interrupted(kept: str) -> NoReturn:
+    print(f"hqm: interrupted. {kept}\n  {command()}", file=sys.stderr)
+    raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

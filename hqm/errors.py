@@ -20,6 +20,9 @@ The command line prints them without a traceback and exits with status 2 for `Us
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class HQMError(Exception):
     """The base of every error that HQM raises on purpose.
@@ -32,17 +35,44 @@ class HQMError(Exception):
         Where it stands: a file, a line, a card key.
     remedy
         What to do about it.
+    given, known
+        A name that means nothing, and those that would: where one of them is near, the remedy begins with it.
 
     Examples
     --------
     >>> print(HQMError("'txt' is no field of a question", place="pope.jsonl:3", remedy="Rename it to 'text'."))
     pope.jsonl:3: 'txt' is no field of a question. Rename it to 'text'.
+    >>> print(HQMError("there is no parser 'stict'", given="stict", known=("pope", "strict")))
+    there is no parser 'stict'. Did you mean 'strict'?
     """
 
-    def __init__(self, what: str, *, place: str = "", remedy: str = "") -> None:
+    def __init__(
+        self, what: str, *, place: str = "", remedy: str = "", given: str = "", known: Iterable[str] = ()
+    ) -> None:
+        remedy = f"{meant(given, known)} {remedy}".strip()
         self.what, self.place, self.remedy = what, place, remedy
         sentence = f"{place}: {what}" if place else what
-        super().__init__(f"{sentence.rstrip('.')}. {remedy}" if remedy else sentence)
+        stop = "" if sentence.endswith("?") else "."
+        super().__init__(f"{sentence.rstrip('.')}{stop} {remedy}" if remedy else sentence)
+
+
+def meant(given: str, known: Iterable[str]) -> str:
+    """A question that names the nearest of the known names; nothing where none is near.
+
+    >>> meant("POPE", ("amber", "pope")), meant("planets", ("amber", "pope"))
+    ("Did you mean 'pope'?", '')
+    """
+    names = {_plain(name): name for name in known}
+    near = get_close_matches(_plain(given), names, 1, _NEAR)
+    return f"Did you mean {names[near[0]]!r}?" if near else ""
+
+
+_NEAR = 0.65
+"""How alike two names must be for one to be taken for a slip in writing the other."""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 class AdapterError(HQMError):

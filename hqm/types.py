@@ -27,6 +27,8 @@ HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relati
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
 
 ORIGINAL, PARALLEL = "original", "parallel"
+REWORDINGS = (PARALLEL, "parallel2", "parallel3")
+"""The names of the wordings that rules make of a benchmark, beside its own."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The letters that name the options of a multiple-choice question, in order."""
 Row = tuple[str, State, str, int]
@@ -139,7 +141,7 @@ class Cell:
     """One administration, named by its facets; prints as text and parses back equal.
 
     >>> Cell(form="parallel", run=1)
-    Cell(form='parallel', run=1, judge='rule', sight='')
+    Cell(form='parallel', run=1, judge='rule', sight='', until='')
     >>> str(Cell(form="parallel", run=1))
     'form=parallel|run=1|judge=rule'
     >>> Cell.parse("form=parallel|run=1|judge=rule") == Cell(form="parallel", run=1)
@@ -151,6 +153,8 @@ class Cell:
     judge: str = "rule"
     sight: str = ""
     """`blind` when the question was put without its picture."""
+    until: str = ""
+    """The rule that stopped it before every item was asked, and how many pictures, drawn at random, are used."""
 
     def __str__(self) -> str:
         named = ((f.name, getattr(self, f.name)) for f in fields(self))
@@ -346,6 +350,19 @@ class Estimate:
 def finite(value: float | None) -> float | None:
     """The number, or None for a number that JSON does not have (NaN, infinities)."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def json_data(value: Any) -> Any:
+    """Nested data as JSON has it: lists for tuples, keys as text, None for numbers that JSON does not have.
+
+    >>> json_data({1: (0.5, float("nan"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_data(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_data(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,22 @@
-"""A comparison as tables, and as one self-contained page."""
+"""A comparison as tables, and as one self-contained page that answers first.
+
+Tables and the sentences above them stand in one module because each sentence says what its table shows, from the same numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hqm.reports.compare_forecast import forecast_table, forecasts_said
+from hqm.reports.comparison_answers import answers, separated
+from hqm.reports.drawings import difference_rows, spans
+from hqm.reports.harness import harness_tables
 from hqm.reports.layout import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.names import FAMILIES, statistic_name
-from hqm.reports.plots import indicators_drawn
+from hqm.reports.phrases import counted, listed
 from hqm.reports.tables import number, short
 
 from hqm import Comparison
@@ -19,8 +27,19 @@ _SHOWN_PAIRS = 12
 
 def comparison_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
     """A table for everything that was compared; tables without rows are left out."""
-    makers = (_indicators, _differences, _leaderboard, _agreement, _closer, _separation, _types, _distinct, _growth)
-    tables = (make(comparison) for make in makers)
+    makers = (
+        _indicators,
+        _differences,
+        _leaderboard,
+        _agreement,
+        _closer,
+        _separation,
+        _types,
+        _distinct,
+        _growth,
+        forecast_table,
+    )
+    tables = (*(make(comparison) for make in makers), *harness_tables(comparison.tools))
     return tuple(table for table in tables if table.rows)
 
 
@@ -59,17 +78,17 @@ def _indicators(comparison: Comparison) -> PaperTable:
     for indicator, by in comparison.indicators.items():
         numbers = [_coefficient(by.get(m.label)) for m in comparison.measures]
         rows.append((plain(indicator_name(indicator)), *_marked(comparison, indicator, numbers)))
-    caption = (
-        f"Indicators side by side, over the same {_respondents(comparison)}. "
-        + ". ".join(comparison.protocol)
-        + ". Intervals: 95%, resampled "
-        "respondents. Bold and underlined: best and second best, where the tests for other respondents separate them from all the rest (Holm)."
-    )
     columns = (Column("Indicator", "text"), *(Column(m.label, "interval") for m in comparison.measures))
     notes = (
-        "Do not compare measures by whether their intervals overlap: the respondents are the same, so read the tests of the differences.",
+        "Intervals: 95%, resampled respondents. Bold and underlined: best and second best, where the tests for other respondents "
+        "separate them from all the rest (Holm). Whether two intervals overlap is not a test: the respondents are the same.",
+        *_protocol(comparison),
     )
-    return PaperTable("indicators", caption, columns, tuple(rows), notes)
+    return PaperTable("indicators", "Reliability and agreement, side by side.", columns, tuple(rows), notes)
+
+
+def _protocol(comparison: Comparison) -> tuple[str, ...]:
+    return (f"The same {_respondents(comparison)} in every measure.", *(f"{line}." for line in comparison.protocol))
 
 
 def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
@@ -105,13 +124,14 @@ def _differences(comparison: Comparison) -> PaperTable:
         Column("first value"), Column("second value"), Column("difference", "interval", these), Column("p (Holm)", "number", these),
         Column("difference", "interval", others), Column("p (Holm)", "number", others),
     )  # fmt: skip
-    caption = (
-        f"Tests of the differences over the same {_respondents(comparison)}. These respondents: each picture is left out of both measures; "
-        "what other pictures would give. Other respondents: each replicate draws the same respondents for both measures, and relatives "
-        "together. Intervals: 95%. One adjustment (Holm) over every test of this page that compares measures; a difference is asked of these "
-        "respondents first, and of others only if these differ. A common length assumes equally good items (Spearman-Brown)."
+    notes = (
+        "These respondents: each picture is left out of both measures, which says what other pictures would give. Other respondents: each "
+        "replicate draws the same respondents for both measures, and relatives together. Intervals: 95%. One adjustment (Holm) over every "
+        "test of measures; a difference is asked of these respondents first, and of others only if these differ. A common length assumes "
+        "equally good items (Spearman-Brown).",
+        *(tests_said(comparison) if rows else ()),
     )
-    return PaperTable("differences", caption, columns, rows, tests_said(comparison) if rows else ())
+    return PaperTable("differences", "Tests of the differences between measures.", columns, rows, notes)
 
 
 _POPULATIONS = {
@@ -188,11 +208,11 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
                 plain("–" if not low else str(low) if low == high else f"{low}–{high}"),
             ]
         rows.append(tuple(entries))
-    caption = (
-        f"Leaderboards side by side, sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: those that are "
-        "compatible with tests of all pairs of respondents (Holm over the pairs of all measures). Bold and underlined: first and second, where no other rank is."
+    notes = (
+        f"Sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: those that are compatible with tests of all pairs of "
+        "respondents (Holm over the pairs of all measures). Bold and underlined: first and second, where no other rank is.",
     )
-    return PaperTable("leaderboards", caption, tuple(columns), tuple(rows))
+    return PaperTable("leaderboards", "Leaderboards side by side.", tuple(columns), tuple(rows), notes)
 
 
 def _agreement(comparison: Comparison) -> PaperTable:
@@ -213,13 +233,15 @@ def _agreement(comparison: Comparison) -> PaperTable:
         Column("best half", "number", "tau-b among"), Column("halves, low", "number", "tau-b among"),
         Column("high", "number", "tau-b among"), Column("r without noise"),
     )  # fmt: skip
-    caption = (
-        f"Do the measures order the same {_respondents(comparison)} alike? Higher is better after reversal where needed. Intervals: 95%, over "
-        "respondents. Halves: the middle 95% of random halves of the respondents."
+    notes = (
+        f"The same {_respondents(comparison)}. Higher is better after reversal where needed. Intervals: 95%, over respondents. Halves: the middle "
+        "95% of random halves of the respondents.",
+        "r without noise: r divided by the root of both test-retest reliabilities; it exceeds 1 where they are underestimated. "
+        "A dash means that both measures were scored from the same answers.",
     )
-    notes = ("r without noise: r divided by the root of both test-retest reliabilities; it exceeds 1 where they are underestimated. "
-             "A dash means that both measures were scored from the same answers.",)  # fmt: skip
-    return PaperTable("agreement", caption, columns, tuple(rows), notes)
+    return PaperTable(
+        "agreement", "Do the measures order the respondents alike?", columns, rows=tuple(rows), notes=notes
+    )
 
 
 def _closer(comparison: Comparison) -> PaperTable:
@@ -230,12 +252,15 @@ def _closer(comparison: Comparison) -> PaperTable:
     )  # fmt: skip
     columns = (Column("Goes with", "text"), Column("First", "text"), Column("Second", "text"),
                Column("r, first minus second"), Column("t"), Column("df"), Column("p"), Column("p (Holm)"))  # fmt: skip
-    caption = "Does a measure, or people's judgement of the same answers, correlate more with one measure than with another? Williams' test, for other "
-    caption += "respondents (random facet), relatives counted as the independent respondents they amount to; adjusted together with the differences."
     reasons = tuple(
         dict.fromkeys(f"{c.test.reason[:1].upper()}{c.test.reason[1:]}." for c in comparison.closer if c.test.reason)
     )
-    return PaperTable("closer", caption, columns, rows, reasons)
+    notes = (
+        "Williams' test, for other respondents (random facet), relatives counted as the independent respondents they amount to; adjusted "
+        "together with the differences.",
+        *reasons,
+    )
+    return PaperTable("closer", "What goes more with one measure than with another?", columns, rows, notes)
 
 
 def _separation(comparison: Comparison) -> PaperTable:
@@ -255,11 +280,10 @@ def _separation(comparison: Comparison) -> PaperTable:
         for words, pairs in ((f"Only {s.first}", s.only_first), (f"Only {s.second}", s.only_second),
                              (f"{s.first} against {s.second}", s.opposed)):  # fmt: skip
             notes += [f"{words}: {in_words(pairs)}."] if pairs else []
-    caption = (
-        "How many pairs of respondents each measure tells apart, from the scores' intervals (Holm over the pairs of all measures). This is cautious, because "
-        "paired answers would tell more."
+    notes.append(
+        "From the scores' intervals (Holm over the pairs of all measures). This is cautious, because paired answers would tell more."
     )
-    return PaperTable("separation", caption, columns, rows, tuple(notes))
+    return PaperTable("separation", "Pairs of respondents that the measures separate.", columns, rows, tuple(notes))
 
 
 def _types(comparison: Comparison) -> PaperTable:
@@ -272,20 +296,20 @@ def _types(comparison: Comparison) -> PaperTable:
         for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
     ]
     columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))
-    caption = "Correlations of the scores by type: one type in several measures should correlate more than different types do."
     notes = [table.reason] if table.reason else [
         f"Correlations of one type over two measures lie above those of other types over the same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]}, above those of other "
         f"types within a measure in {table.over_hetero_trait[0]} of {table.over_hetero_trait[1]} comparisons."
     ]  # fmt: skip
-    return PaperTable("types", caption, columns, tuple(rows), tuple(notes))
+    return PaperTable("types", "Correlations of the scores by type.", columns, tuple(rows), tuple(notes))
 
 
 def _distinct(comparison: Comparison) -> PaperTable:
     rows = tuple((plain(pair), _coefficient(ratio), plain(ratio.reason)) for pair, ratio in comparison.distinct.items())
-    caption = "Are two types distinct? Heterotrait-monotrait ratio of their correlations (HTMT); from .85 (or .90) upwards they measure one thing."
-    return PaperTable(
-        "distinct", caption, (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text")), rows
+    notes = (
+        "Heterotrait-monotrait ratio of the correlations (HTMT); from .85 (or .90) upwards two types measure one thing.",
     )
+    columns = (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text"))
+    return PaperTable("distinct", "Are two types distinct?", columns, rows, notes)
 
 
 def _growth(comparison: Comparison) -> PaperTable:
@@ -306,34 +330,251 @@ def _growth(comparison: Comparison) -> PaperTable:
         *(Column(str(k), "interval", "Mean of seeds") for k, _ in first.seeds),
         *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
     )  # fmt: skip
-    caption = (
-        f"What more items or seeds would bring: {indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%, over "
-        "respondents. The further items are assumed to be as good as the present ones."
+    notes = (
+        f"{indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%, over respondents. The further items are assumed "
+        "to be as good as the present ones.",
     )
-    return PaperTable("growth", caption, columns, tuple(rows))
+    return PaperTable("growth", "What more items or seeds would bring.", columns, tuple(rows), notes)
+
+
+_ROWS = 12
+"""Tests that one table for a paper has at most: more would not fit a page."""
+
+
+def printed_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
+    """The tables for a paper: a row for each coefficient and each test, so that they fit one column, and one question a table."""
+    made = {table.name: table for table in comparison_tables(comparison)}
+    printed: list[PaperTable] = []
+    for name, table in made.items():
+        if name == "indicators":
+            printed.append(_melted(table))
+        elif name == "differences":
+            printed += _by_population(comparison, table)
+        else:
+            printed.append(table)
+    return tuple(table for table in printed if not getattr(table, "fold", ""))
+
+
+def _melted(table: PaperTable) -> PaperTable:
+    rows = tuple(
+        (row[0], plain(column.title), entry)
+        for row in table.rows
+        for column, entry in zip(table.columns[1:], row[1:], strict=True)
+        if entry.value is not None
+    )
+    columns = (Column("Indicator", "text"), Column("Measure", "text"), Column("value", "interval"))
+    return replace(table, columns=columns, rows=rows)
+
+
+def _by_population(comparison: Comparison, table: PaperTable) -> list[PaperTable]:
+    """A table for these respondents, and one for others; one for each indicator where all would not fit a page."""
+    labels = [m.label for m in comparison.measures]
+    short = dict(zip(labels, without_shared_beginning(labels), strict=True))
+    tests = list(zip(comparison.differences, table.rows, strict=True))
+    indicators = list(dict.fromkeys(d.indicator for d in comparison.differences))
+    groups = [[name] for name in indicators] if len(tests) > _ROWS else [indicators]
+    columns = (Column("Difference", "text"), Column("", "interval"), Column("p (Holm)"))
+    tables = []
+    for name, words, first in (
+        ("these", "these respondents, on other pictures", 6),
+        ("others", "other respondents", 8),
+    ):
+        for n, group in enumerate(groups):
+            alone = f" in {indicator_name(group[0])}" if len(groups) > 1 else ""
+            rows = tuple(
+                (plain(f"{'' if alone else f'{indicator_name(d.indicator)}: '}{short[d.first]} − {short[d.second]}{'' if d.length is None else f' (at {number(d.length, 0)} items)'}"),
+                 *row[first : first + 2])
+                for d, row in tests if d.indicator in group
+            )  # fmt: skip
+            notes = table.notes if name == "these" and not n else ()
+            label = f"differences-{name}{f'-{n + 1}' if alone else ''}"
+            tables.append(PaperTable(label, f"Differences between measures{alone}, for {words}.", columns, rows, notes))
+    return tables
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the evidence: a heading, drawings, and tables, each with a sentence that says what it shows."""
+
+    title: str
+    tables: tuple[tuple[PaperTable, str], ...]
+    figures: tuple[tuple[str, str], ...] = ()
+    """A drawing, and its caption."""
+
+
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "Reliability": ("differences", "indicators"),
+    "Respondents": ("leaderboards", "separation"),
+    "Agreement of the measures": ("agreement", "closer"),
+    "Types of hallucination": ("types", "distinct"),
+    "What more items or seeds would bring": ("growth",),
+    "Which to trust for whom, at equal cost": ("forecast",),
+}
+
+
+def parts(comparison: Comparison) -> tuple[Part, ...]:
+    """The evidence, in the order of the questions."""
+    made = {table.name: table for table in comparison_tables(comparison)}
+    known = {name for names in _PARTS.values() for name in names}
+    grouped = {**_PARTS, "Scores of other tools": tuple(name for name in made if name not in known)}
+    every = []
+    for title, names in grouped.items():
+        tables = tuple((made[name], shows(comparison, name)) for name in names if name in made)
+        if tables:
+            every.append(Part(title, tables, _figures(comparison) if title == "Reliability" else ()))
+    return tuple(every)
+
+
+def _figures(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    labels = [m.label for m in comparison.measures]
+    short = dict(zip(labels, without_shared_beginning(labels), strict=True))
+    figures = []
+    for indicator in dict.fromkeys(d.indicator for d in comparison.differences):
+        rows = [
+            (f"{short[d.first]} − {short[d.second]}", d.others.difference, (d.these.low, d.these.high), (d.others.low, d.others.high))
+            for d in comparison.differences if d.length is None and d.indicator == indicator
+        ]  # fmt: skip
+        name = indicator_name(indicator)
+        svg = difference_rows(
+            rows, "difference of the coefficients (right of 0: the first is higher)", f"Differences: {name}"
+        )
+        if svg:
+            caption = f"Differences in {name}. Strong bar: 95% interval for these respondents on other pictures; thin line: for others like them."
+            figures.append((svg, caption))
+    for indicator, by in comparison.indicators.items():
+        values = [(label, by[label]) for label in labels if label in by and math.isfinite(by[label].value)]
+        shown = [(short[label], c.value, _finite(c.low), _finite(c.high)) for label, c in values]
+        if len(shown) > 1:
+            bare = [label for label, _, low, _ in shown if low is None]
+            without = f" No interval for {listed(bare)}: too few respondents or families." if bare else ""
+            name = indicator_name(indicator)
+            figures.append(
+                (spans(shown, "coefficient, 95% interval over respondents", name, least=-0.25), f"{name}.{without}")
+            )
+    return tuple(figures)
+
+
+def without_shared_beginning(names: Sequence[str]) -> list[str]:
+    """Names without what stands before the colon in all of them, so that a drawing has room for what tells them apart.
+
+    >>> without_shared_beginning(["Shapes: captions chair_i", "Shapes: yes/no accuracy"])
+    ['captions chair_i', 'yes/no accuracy']
+    >>> without_shared_beginning(["POPE accuracy", "Shapes: yes/no accuracy"])
+    ['POPE accuracy', 'Shapes: yes/no accuracy']
+    """
+    beginnings = {name.partition(": ")[0] for name in names}
+    shared = len(beginnings) == 1 and all(": " in name for name in names)
+    return [name.partition(": ")[2] if shared else name for name in names]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def shows(comparison: Comparison, name: str) -> str:
+    """What a table shows, in a sentence made from its numbers; empty where there is none to say."""
+    return _SHOWN[name](comparison) if name in _SHOWN else ""
+
+
+def _indicators_show(comparison: Comparison) -> str:
+    said = []
+    for indicator, by in comparison.indicators.items():
+        known = {label: c.value for label, c in by.items() if math.isfinite(c.value)}
+        if len(known) > 1:
+            best = max(known, key=lambda label: known[label])
+            said.append(f"{best} has the highest {indicator_name(indicator)} ({number(known[best])}).")
+    return " ".join([*said[:3], "Whether that is more than chance stands in the table of differences."]) if said else ""
+
+
+def _leaderboards_show(comparison: Comparison) -> str:
+    fixed = {label: sum(low == high for low, high in ranks.values()) for label, ranks in comparison.ranks.items()}
+    many = len(comparison.respondents)
+    said = [f"{label} fixes the place of {n} of {counted(many, 'respondent')}" for label, n in fixed.items()]
+    return f"{'; '.join(said)}; of the others several places remain." if said and any(n < many for n in fixed.values()) else f"{'; '.join(said)}." if said else ""  # fmt: skip
+
+
+def _agreement_shows(comparison: Comparison) -> str:
+    known = [a for a in comparison.agreements if math.isfinite(a.tau.value)]
+    if not known:
+        return ""
+    least = min(known, key=lambda a: a.tau.value)
+    share = number((1 + least.tau.value) / 2, 2)
+    return f"The least alike are {least.first} and {least.second}: tau-b {number(least.tau.value)}, so that about {share} of the pairs of respondents stand in the same order."
+
+
+def _closer_shows(comparison: Comparison) -> str:
+    shown = [c for c in comparison.closer if c.adjusted < 0.05]
+    tested = sum(math.isfinite(c.adjusted) for c in comparison.closer)
+    if not tested:
+        return "No test could be made."
+    first = [
+        f"{c.criterion} goes more with {c.first if c.test.difference > 0 else c.second} than with {c.second if c.test.difference > 0 else c.first}"
+        for c in shown[:2]
+    ]
+    return f"{len(shown) or 'None'} of {counted(tested, 'test')} {'is' if len(shown) == 1 else 'are'} more than chance{': ' + '; '.join(first) if first else ''}."
+
+
+def _separation_shows(comparison: Comparison) -> str:
+    counts = separated(comparison)
+    if not counts:
+        return ""
+    pairs = next(iter(counts.values()))[1]
+    return f"Of {pairs} pairs of respondents, {listed([f'{label} separates {n}' for label, (n, _) in counts.items()])}."
+
+
+def _distinct_shows(comparison: Comparison) -> str:
+    known = [c for c in comparison.distinct.values() if math.isfinite(c.value)]
+    below = sum(c.high < 0.85 for c in known)
+    return (
+        f"{below or 'None'} of {counted(len(known), 'pair')} of types {'is' if below == 1 else 'are'} shown to be distinct (the whole interval below .85)."
+        if known
+        else ""
+    )
+
+
+def _growth_shows(comparison: Comparison) -> str:
+    said = []
+    for forecast in comparison.growth:
+        target, items = forecast.needed[0]
+        if math.isfinite(items.value):
+            said.append(
+                f"{forecast.measure} takes about {number(math.ceil(items.value), 0)} items for {number(target, 2)} (it has {forecast.length:,})"
+            )
+    return f"{'; '.join(said)}." if said else ""
+
+
+_SHOWN: Mapping[str, Callable[[Comparison], str]] = {
+    "indicators": _indicators_show,
+    "differences": lambda comparison: " ".join(tests_said(comparison)),
+    "leaderboards": _leaderboards_show,
+    "agreement": _agreement_shows,
+    "closer": _closer_shows,
+    "separation": _separation_shows,
+    "types": lambda comparison: "One type in several measures should correlate more than different types do.",
+    "distinct": _distinct_shows,
+    "growth": _growth_shows,
+    "forecast": lambda comparison: " ".join(forecasts_said(comparison)),
+}
 
 
 def render(comparison: Comparison) -> str:
     """The comparison as one HTML page without scripts or requests; the same audits give the same bytes."""
     import jinja2
+    from markupsafe import Markup
 
+    folder = Path(__file__).parent / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = {indicator: indicator_name(indicator) for indicator in comparison.indicators}
-    alternative = "; ".join(
-        f"{names[indicator]}: " + ", ".join(f"{label} {number(c.value)}" for label, c in by.items())
-        for indicator, by in comparison.indicators.items()
-    )
     return environment.get_template("compare.html").render(
         comparison=comparison,
-        tables=comparison_tables(comparison),
-        figure=indicators_drawn(comparison, names),
-        alternative=alternative,
+        answers=answers(comparison),
+        parts=parts(comparison),
         respondents=_respondents(comparison),
         effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
+        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # our own file, no data in it
     )

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hqm import BenchmarkAudit, Cell, Estimate, Policy
+from hqm import BenchmarkAudit, Cell, Estimate, Policy, labelled_by
 
 _REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
 """How many standard errors of measurement the difference of two scores exceeds by chance in 5 of 100 cases."""
-MEASURABLE = 0.03
-"""The standard error that makes a type measurable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +93,7 @@ def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
 
 def by_people(estimate: Estimate) -> bool:
     """Whether the other side of a comparison is people's labels, and not an oracle of the benchmark."""
-    return bool(estimate.other) and is_people(Cell.parse(estimate.other.partition(" & ")[0]).judge)
-
-
-def is_people(judge: str) -> bool:
-    """Whether the labels of a judge were given by people, all together (`human`) or by one of them (`human:anna`)."""
-    return judge.partition(":")[0] == "human"
+    return bool(estimate.other) and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
 
 
 def by_oracle(estimate: Estimate) -> bool:
@@ -108,48 +101,10 @@ def by_oracle(estimate: Estimate) -> bool:
     return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(estimate)
 
 
-def labelled_by_people(audit: BenchmarkAudit) -> bool:
-    """Whether people labelled answers of this audit."""
-    return any(is_people(Cell.parse(name).judge) for row in audit.respondents for name in row.judged)
-
-
 def with_oracle(audit: BenchmarkAudit, metric: str) -> Estimate | None:
     """The correlation with an oracle of the benchmark (`oracle.pearson`; `criterion.pearson` in older audits)."""
     wanted = (e for e in audit.estimates if e.metric == metric and e.indicator.endswith(".pearson"))
     return next((e for e in wanted if by_oracle(e)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class TypeRow:
-    """What an audit says of one hallucination type that has items."""
-
-    name: str
-    items: int
-    error: float | None
-    """The standard error of a respondent's score on it, in this audit; None without answers."""
-    measurable: bool
-    """Whether that error is at most .03; without answers, whether it has the items that forecast it."""
-    lacking: int
-    """About how many more items of the kind make it measurable."""
-
-
-def type_rows(index: Estimate | None) -> list[TypeRow]:
-    """The types that have items, with what makes them measurable."""
-    return [
-        _type_row(row, int(known(row.get("items")) or 0)) for row in rows(index, "types") if known(row.get("items"))
-    ]
-
-
-def _type_row(row: Mapping[str, Any], items: int) -> TypeRow:
-    name, error, lacking = str(row.get("type")), known(row.get("sem")), int(known(row.get("missing_items")) or 0)
-    if "measured" in row:  # the audit itself judges a type by its error
-        return TypeRow(name, items, error if row["measured"] else None, row.get("state") == "measurable", lacking)
-    if error is None:
-        return TypeRow(name, items, None, lacking == 0, lacking)
-    if error <= MEASURABLE:
-        return TypeRow(name, items, error, True, 0)
-    more = math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items
-    return TypeRow(name, items, error, False, max(1, more))
 
 
 @dataclass(frozen=True, slots=True)

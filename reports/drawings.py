@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hqm.reports.figures import ACCENT, FAINT, INK, QUIET, WARN, drawing, ends, label_points, other_score
+from hqm.reports.figures import other_score
 from hqm.reports.score_tables import in_order
-from hqm.reports.tables import cell, find, short
+from hqm.reports.svg import ACCENT, FAINT, INK, QUIET, WARN, Drawing, Plot, Scale, ends, fitting, plot, width_of
+from hqm.reports.tables import cell, find, number, short
 
 from hqm import BenchmarkAudit, Estimate
 
@@ -21,22 +23,27 @@ def bland_altman(audit: BenchmarkAudit, metric: str, other: str, limits: Estimat
             points.append(((x + y) / 2, y - x, short(row.name)))
     if len(points) < 2:
         return ""
-    xs, ys, names = zip(*points, strict=True)
     lines = _limits(limits)
-    with drawing(4.6, 3.4) as (axes, finish):
-        ends_x, ends_y = ends(xs), ends([*ys, 0.0, *(value for value, _ in lines)])
-        axes.axhline(0, color=FAINT, linewidth=1)
-        for value, name in lines:
-            axes.axhline(
-                value, color=ACCENT if name == "mean" else QUIET, linewidth=1, linestyle="-" if name == "mean" else "--"
-            )
-            axes.annotate(
-                name, (ends_x[1], value), xytext=(-2, 3), textcoords="offset points", fontsize=8, ha="right", color=INK
-            )
-        axes.scatter(xs, ys, s=24, color=ACCENT, zorder=2)
-        label_points(axes, xs, ys, names, ends_x, ends_y)
-        axes.set(xlim=ends_x, ylim=ends_y, xlabel=f"mean of both {metric}", ylabel="other − first")
-        return finish()
+    ends_x, ends_y = ends(x for x, _, _ in points), ends([0.0, *(y for _, y, _ in points), *(v for v, _ in lines)])
+    drawn = plot(420, 310, ends_x, ends_y, right=84)
+    sheet = drawn.drawing
+    sheet.line([(drawn.x.start, drawn.y(0)), (drawn.x.end, drawn.y(0))])
+    taken: list[float] = []
+    for value, name in lines:
+        y, mean = drawn.y(value), name == "mean"
+        sheet.line([(drawn.x.start, y), (drawn.x.end, y)], ACCENT if mean else QUIET, 1.2, "" if mean else "5 4")
+        if all(abs(y - other) > 12 for other in taken):
+            sheet.text(drawn.x.end + 6, y, f"{name} {number(value)}" if mean else name, size=11)
+            taken.append(y)
+    for x, y, name in points:
+        sheet.dot(drawn.x(x), drawn.y(y), ACCENT, title=f"{name}: mean {number(x)}, difference {number(y)}")
+    drawn.across(f"mean of both {metric}")
+    drawn.up("other − first")
+    drawn.names(points, bars=[(*ends_x, value) for value in (0.0, *(value for value, _ in lines))])
+    said = [f"{name} {number(value)}" for value, name in lines] + [f"{name} {number(y)}" for _, y, name in points]
+    return sheet.finish(
+        f"Differences in {metric} between {cell(audit.reference)} and {cell(other)}", f"{'; '.join(said)}."
+    )
 
 
 def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
@@ -65,60 +72,126 @@ def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
     if len(names) < 2 or len(columns[0]) < 2:
         return ""
     count = len(columns[0])
-    with drawing(2.4 + 1.5 * len(names), max(2.2, 0.9 + 0.19 * count)) as (axes, finish):
-        for who in columns[0]:
-            places = [column.get(who) for column in columns]
-            known_places = [(i, place) for i, place in enumerate(places) if place is not None]
-            moved = max(p for _, p in known_places) - min(p for _, p in known_places)
-            far = moved >= max(2, round(count / 5))
-            axes.plot(
-                *zip(*known_places, strict=True),
-                color=ACCENT if far else FAINT,
-                linewidth=1.6 if far else 1.1,
-                marker="o",
-                markersize=3.5,
-            )
-            for i, side, shift in ((0, "right", -7), (len(names) - 1, "left", 7)):
-                if places[i] is not None:
-                    axes.annotate(
-                        short(who),
-                        (i, places[i]),
-                        xytext=(shift, 0),
-                        textcoords="offset points",
-                        fontsize=8,
-                        ha=side,
-                        va="center",
-                    )
-        axes.set_xticks(range(len(names)), [_broken(cell(name)) for name in names])
-        axes.set(ylim=(count + 0.7, 0.3), xlim=(-0.75, len(names) - 0.25))
-        axes.set_yticks([])
-        axes.xaxis.tick_top()
-        axes.tick_params(axis="x", length=0, labelsize=8.5)
-        axes.spines[["left", "bottom", "top"]].set_visible(False)
-        return finish()
-
-
-def _broken(text: str) -> str:
-    return text.replace(", ", "\n")
+    room = max(width_of(fitting(short(who)), 11) for who in columns[0]) + 14
+    sheet = Drawing(2 * room + 150 * (len(names) - 1), 46 + 18 * count)
+    across, down = Scale(0, len(names) - 1, room, sheet.width - room), Scale(1, max(count, 2), 50, 50 + 18 * (max(count, 2) - 1))  # fmt: skip
+    said = []
+    for who in columns[0]:
+        places = [(i, place) for i, column in enumerate(columns) if (place := column.get(who)) is not None]
+        moved = max(p for _, p in places) - min(p for _, p in places)
+        far = moved >= max(2, round(count / 5))
+        sheet.line([(across(i), down(p)) for i, p in places], ACCENT if far else FAINT, 1.8 if far else 1.1)
+        for i, p in places:
+            sheet.dot(across(i), down(p), ACCENT if far else QUIET, 3)
+            if i in (0, len(names) - 1):
+                shift, side = (-8, "end") if i == 0 else (8, "start")
+                sheet.text(across(i) + shift, down(p), fitting(short(who)), size=11, side="end" if side == "end" else "start")  # fmt: skip
+        said.append(f"{short(who)} {', '.join(str(p) for _, p in places)}")
+    for i, name in enumerate(names):
+        for line, words in enumerate(cell(name).split(", ")[:2]):
+            sheet.text(across(i), 12 + 14 * line, words, size=11, side="middle", bold=line == 0)
+    return sheet.finish(f"Places by {metric} in {', '.join(map(cell, names))}", f"{'; '.join(said)}.")
 
 
 def intervals(audit: BenchmarkAudit, metric: str) -> str:
     """The leaderboard as a drawing: every score with its interval."""
     rows = [(short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None)) for r in in_order(audit)]
-    known = [(name, score, span) for name, score, span in rows if score is not None]
+    known = [(name, score, low, high) for name, score, (low, high) in rows if score is not None]
     if not known:
         return ""
-    with drawing(5.2, max(1.6, 0.7 + 0.21 * len(known))) as (axes, finish):
-        for i, (_, score, (low, high)) in enumerate(known):
-            if low is not None and high is not None:
-                axes.plot([low, high], [i, i], color=ACCENT, linewidth=2, solid_capstyle="butt")
-            axes.plot([score], [i], marker="o", markersize=5, color=ACCENT)
-        axes.set_yticks(range(len(known)), [name for name, _, _ in known], fontsize=8.5)
-        axes.set(ylim=(len(known) - 0.4, -0.6), xlabel=f"{metric}, 95% interval")
-        axes.grid(axis="x", color=FAINT, linewidth=0.4)
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        return finish()
+    return spans(known, f"{metric}, 95% interval over pictures", f"Leaderboard by {metric}")
+
+
+def spans(
+    rows: Sequence[tuple[str, float, float | None, float | None]],
+    unit: str,
+    title: str,
+    *,
+    within: Sequence[float] = (),
+    mark: float | None = None,
+    least: float = -math.inf,
+) -> str:
+    """Numbers under each other, each a point with its interval.
+
+    Parameters
+    ----------
+    rows
+        Name, number, and the ends of its interval, if it has one.
+    within
+        Numbers that the axis takes in.
+    mark
+        A number at which a line is drawn.
+    least
+        Where the axis begins at the earliest: what lies below is drawn to the edge.
+    """
+    values = [v for _, value, low, high in rows for v in (value, low, high) if v is not None]
+    names = [name for name, *_ in rows]
+    longest = min(max(map(len, names)), 34)
+    wide = 460 + max(0, longest - 20) * 7
+    drawn = named_rows(names, ends_within([*values, *within], least), width=wide, longest=longest)
+    sheet = drawn.drawing
+    if mark is not None:
+        sheet.line([(drawn.x(mark), drawn.y.start), (drawn.x(mark), drawn.y.end)], QUIET, 1.2, "5 4")
+    drawn.across(unit, grid=True)
+    said = []
+    for i, (name, value, low, high) in enumerate(rows):
+        y = drawn.y(i)
+        shown = f"{name}: {number(value)}"
+        if low is not None and high is not None:
+            sheet.line([(drawn.x(max(low, drawn.x.low)), y), (drawn.x(max(high, drawn.x.low)), y)], ACCENT, 2.4)
+            shown += f" [{number(low)}, {number(high)}]"
+        sheet.dot(drawn.x(max(value, drawn.x.low)), y, ACCENT, 4, shown)
+        said.append(shown)
+    return sheet.finish(title, f"{unit}. {'; '.join(said)}.")
+
+
+Ends = tuple[float, float]
+
+
+def difference_rows(rows: Sequence[tuple[str, float, Ends, Ends]], unit: str, title: str) -> str:
+    """Differences under each other with two intervals, a strong and a thin one, and a line at 0; NaN where there is none."""
+    if not rows:
+        return ""
+    values = [v for _, value, these, others in rows for v in (value, *these, *others) if math.isfinite(v)]
+    drawn = named_rows([name for name, *_ in rows], ends([0.0, *values]), width=680, longest=62)
+    sheet = drawn.drawing
+    drawn.across(unit, grid=True)
+    sheet.line([(drawn.x(0), drawn.y.start), (drawn.x(0), drawn.y.end)], QUIET, 1.4)
+    said = []
+    for i, (name, value, these, others) in enumerate(rows):
+        shown = f"{name}: {number(value)}"
+        for (low, high), colour, width, whom in (
+            (others, INK, 1.0, "others"),
+            (these, ACCENT, 4.0, "these respondents"),
+        ):
+            if math.isfinite(low):
+                sheet.line([(drawn.x(low), drawn.y(i)), (drawn.x(high), drawn.y(i))], colour, width)
+                shown += f", [{number(low)}, {number(high)}] for {whom}"
+        if math.isfinite(value):
+            sheet.dot(drawn.x(value), drawn.y(i), INK, 4, shown)
+        said.append(shown)
+    return sheet.finish(title, f"{unit}. {'; '.join(said)}.")
+
+
+def ends_within(values: Sequence[float], least: float) -> tuple[float, float]:
+    """The ends of an axis that begins at `least` at the earliest.
+
+    >>> ends_within([-30.0, 0.5, 1.0], -0.25)[0]
+    -0.25
+    """
+    low, high = ends([max(value, least) for value in values])
+    return max(low, least), high
+
+
+def named_rows(
+    names: Sequence[str], ends_x: tuple[float, float], *, width: float = 460, step: float = 21, longest: int = 26
+) -> Plot:
+    """An empty plot with a named row for each value, the first on top; the vertical scale is the number of the row."""
+    room = max(width_of(fitting(name, longest), 11) for name in names) + 12
+    drawn = plot(width, 58 + step * len(names), ends_x, (len(names) - 0.5, -0.5), left=room)
+    for i, name in enumerate(names):
+        drawn.drawing.text(room - 8, drawn.y(i), fitting(name, longest), size=11, side="end")
+    return drawn
 
 
 def type_profile(audit: BenchmarkAudit, metric: str) -> str:
@@ -128,16 +201,18 @@ def type_profile(audit: BenchmarkAudit, metric: str) -> str:
         return ""
     rows = [(kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None)) for kind in kinds]
     rows.sort(key=lambda pair: -pair[1][len(pair[1]) // 2])
-    with drawing(5.2, 0.8 + 0.3 * len(rows)) as (axes, finish):
-        for i, (_, values) in enumerate(rows):
-            axes.plot([values[0], values[-1]], [i, i], color=FAINT, linewidth=1)
-            axes.plot(values, [i] * len(values), linestyle="", marker="o", markersize=4, color=QUIET)
-            axes.plot([values[len(values) // 2]], [i], marker="|", markersize=15, markeredgewidth=2.5, color=ACCENT)
-        axes.set_yticks(range(len(rows)), [kind for kind, _ in rows])
-        axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"{metric} (points: respondents, bar: median)")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        return finish()
+    drawn = named_rows([kind for kind, _ in rows], ends(v for _, values in rows for v in values), step=26)
+    sheet = drawn.drawing
+    drawn.across(f"{metric} (points: respondents; bar: median)", grid=True)
+    said = []
+    for i, (kind, values) in enumerate(rows):
+        y, median = drawn.y(i), values[len(values) // 2]
+        sheet.line([(drawn.x(values[0]), y), (drawn.x(values[-1]), y)], FAINT)
+        for value in values:
+            sheet.dot(drawn.x(value), y, QUIET, 3.4, opacity=0.8)
+        sheet.line([(drawn.x(median), y - 8), (drawn.x(median), y + 8)], ACCENT, 3, title=f"{kind}: {number(median)}")
+        said.append(f"{kind}: median {number(median)}, from {number(values[0])} to {number(values[-1])}")
+    return sheet.finish(f"{metric} by type", f"{'; '.join(said)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
@@ -156,21 +231,22 @@ def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
     named = _flagged(audit, metric)
     # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing small
     grid = Counter((int(p * 200), int(r * 100)) for name, p, r in known if name not in named)
-    with drawing(5.6, 4.0) as (axes, finish):
-        axes.axhline(0, color=FAINT, linewidth=1)
-        if grid:
-            xs, ys = zip(*((x / 200, y / 100) for x, y in grid), strict=True)
-            sizes = [6 + 5 * count**0.5 for count in grid.values()]
-            axes.scatter(xs, ys, s=sizes, color=QUIET, alpha=0.55, linewidths=0)
-        marked = [(name, p, r) for name, p, r in known if name in named]
-        if marked:
-            names, xs, ys = zip(*marked, strict=True)
-            axes.scatter(xs, ys, s=26, color=WARN, marker="D", zorder=3)
-            label_points(axes, xs[:25], ys[:25], names[:25], (-0.03, 1.03), (-1.05, 1.05))
-        low = min(-0.1, min(r for _, _, r in known) - 0.05)
-        axes.set(xlim=(-0.03, 1.03), ylim=(low, 1.05), xlabel="share of respondents that get it right (high is easy)")
-        axes.set_ylabel("correlation with the rest of the test")
-        return finish(), len(known)
+    low = min(-0.1, min(r for _, _, r in known) - 0.05)
+    drawn = plot(480, 350, (-0.03, 1.03), (low, 1.05))
+    sheet = drawn.drawing
+    sheet.line([(drawn.x.start, drawn.y(0)), (drawn.x.end, drawn.y(0))])
+    for (across, up), count in grid.items():
+        sheet.dot(drawn.x(across / 200), drawn.y(up / 100), QUIET, min(12.0, 1.6 + 0.9 * count**0.5), opacity=0.55)
+    marked = [(name, p, r) for name, p, r in known if name in named]
+    for name, p, r in marked:
+        x, y = drawn.x(p), drawn.y(r)
+        sheet.area([(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)], WARN, 1, f"{name}: {number(p, 2)}, {number(r, 2)}")
+    drawn.across("share of respondents that get it right (high is easy)")
+    drawn.up("correlation with the rest of the test")
+    drawn.names([(p, r, name) for name, p, r in marked[:25]], 10)
+    said = "; ".join(f"{name} difficulty {number(p, 2)}, discrimination {number(r, 2)}" for name, p, r in marked[:25])
+    description = f"{len(known):,} items. {f'Flagged: {said}.' if said else 'None is flagged.'}"
+    return sheet.finish("Items by difficulty and discrimination", description), len(known)
 
 
 def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
@@ -194,34 +270,74 @@ def decision_curve(estimate: Estimate | None) -> str:
             continue
         size = next((row[key] for key in ("items", "runs", "n") if isinstance(row.get(key), (int, float))), None)
         for key, value in row.items():
-            if (
-                size
-                and key not in ("items", "runs", "n")
-                and isinstance(value, (int, float))
-                and not isinstance(value, bool)
-            ):
+            drawn = key in ("phi", "g", "phi_of_3", "reliability")
+            if size and drawn and isinstance(value, (int, float)) and not isinstance(value, bool):
                 lines.setdefault(str(key), []).append((float(size), float(value)))
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
         return ""
     varied = str(estimate.detail.get("varied", "run")) if estimate is not None else "run"
     names = {"phi": f"Phi, one {varied}", "g": f"G, one {varied}", "phi_of_3": f"Phi, three {varied}s"}
-    with drawing(5.2, 3.4) as (axes, finish):
-        axes.axhline(0.9, color=FAINT, linewidth=1, linestyle="--")
-        axes.annotate(
-            ".90", (0, 0.9), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points", fontsize=8
-        )
-        for (name, points), style in zip(lines.items(), ("-", "--", ":", "-.", "-", "--"), strict=False):
-            axes.plot(
-                *zip(*points, strict=True), linestyle=style, color=ACCENT, linewidth=1.8, label=names.get(name, name)
-            )
-        axes.legend(frameon=False, fontsize=8.5, loc="lower right")
-        axes.set(
-            xscale="log",
-            ylim=(min(0.0, *(v for p in lines.values() for _, v in p)), 1.03),
-            xlabel="items",
-            ylabel="reliability",
-        )
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        axes.xaxis.set_minor_formatter(lambda *_: "")
-        return finish()
+    items = estimate.detail.get("items") if estimate is not None else None
+    bars = []
+    if estimate is not None and isinstance(items, (int, float)) and estimate.value is not None:
+        span = estimate.interval("model_population") or estimate.interval("fixed_models")
+        bars = [(float(items), estimate.value, span.low, span.high)] if span is not None else []
+    named = {names.get(name, name): points for name, points in lines.items()}
+    return curves(named, "items", "reliability", goal=0.9, bars=bars)
+
+
+_DASHES = ("", "6 4", "2 3", "8 3 2 3")
+
+
+def curves(
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    unit: str,
+    title: str,
+    *,
+    goal: float | None = None,
+    top: float | None = 1.0,
+    marked: Sequence[tuple[float, float, str]] = (),
+    bars: Sequence[tuple[float, float, float, float]] = (),
+) -> str:
+    """Lines over a size on an axis by ratio; each is told from the others by its dashes and its legend.
+
+    Parameters
+    ----------
+    lines
+        Name -> (size, value) in order.
+    goal
+        A value that is drawn across.
+    top
+        The upper end of the vertical axis; the largest value unless given.
+    marked
+        Points to mark: size, value and what is written beside them.
+    bars
+        Numbers with their intervals: size, value, low and high.
+    """
+    xs = [x for points in lines.values() for x, _ in points]
+    ys = [y for points in lines.values() for _, y in points]
+    low = min(0.0, *ys)
+    high = top if top is not None else max(ys)
+    drawn = plot(480, 330 + 16 * len(lines), (min(xs), max(xs)), (low, high + 0.03 * (high - low)), top=16 + 16 * len(lines), log=True)  # fmt: skip
+    sheet = drawn.drawing
+    if goal is not None:
+        sheet.line([(drawn.x.start, drawn.y(goal)), (drawn.x.end, drawn.y(goal))], QUIET, 1, "5 4")
+        sheet.text(drawn.x.start + 4, drawn.y(goal) - 8, number(goal, 2), size=11)
+    said = []
+    for i, (name, points) in enumerate(lines.items()):
+        dash, colour = _DASHES[i % len(_DASHES)], ACCENT if i % 2 == 0 else INK
+        sheet.line([(drawn.x(x), drawn.y(y)) for x, y in points], colour, 2, dash)
+        sheet.line([(drawn.x.start, 10 + 16 * i), (drawn.x.start + 34, 10 + 16 * i)], colour, 2, dash)
+        sheet.text(drawn.x.start + 42, 10 + 16 * i, name, size=11)
+        said.append(f"{name}: " + ", ".join(f"{number(y)} at {x:,.0f}" for x, y in points))
+    for x, y, least, most in bars:
+        sheet.line([(drawn.x(x), drawn.y(max(least, low))), (drawn.x(x), drawn.y(min(most, drawn.y.high)))], WARN, 2)
+        sheet.dot(drawn.x(x), drawn.y(y), WARN, 4, f"{number(y)} [{number(least)}, {number(most)}]")
+        said.append(f"in this audit, {x:,.0f}: {number(y)} [{number(least)}, {number(most)}]")
+    for x, y, name in marked:
+        sheet.dot(drawn.x(x), drawn.y(y), WARN, 4.5, name)
+    drawn.names([(x, y, name) for x, y, name in marked])
+    drawn.across(unit)
+    drawn.up(title)
+    return sheet.finish(f"{title[:1].upper()}{title[1:]} by {unit}", f"{'; '.join(said)}.")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.reports.details import by_oracle, known
-from hqm.reports.names import FAMILIES, meaning_of, statistic_name
+from hqm.reports.names import FAMILIES, flag_words, meaning_of, statistic_name
 from hqm.reports.score_tables import set_name
 from hqm.reports.tables import (
     DASH,
@@ -25,6 +25,7 @@ from hqm.reports.tables import (
     short,
     shown_interval,
 )
+from hqm.reports.units import no_use, shown_with_unit
 
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval
 
@@ -64,7 +65,11 @@ def reliability(audit: BenchmarkAudit) -> Table:
             reasons = (e.reason for e in audit.estimates if _belongs(e, family) and e.reason)
             reason = next(reasons, remedy)
             absent.append(
-                (Text(name, small=f"not measured: {reason}"), *(Text(DASH, "not measured", True) for _ in range(7)))
+                (
+                    Text(name, small=f"not measured: {reason}"),
+                    Text("not measured", muted=True),
+                    *(Text("") for _ in range(6)),
+                )
             )
     columns = (
         "What varies",
@@ -258,13 +263,20 @@ def family_table(audit: BenchmarkAudit, families: Iterable[str], caption: str, n
                 continue
             statistic = estimate.indicator.partition(".")[2]
             reason = "" if estimate.status == "ok" else estimate.reason
-            flags = ", ".join(flag for flag in estimate.flags if flag in FLAGS)
+            named = [flag for flag in estimate.flags if flag in FLAGS]
+            flags = "; ".join(map(flag_words, named))
             meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
             absent = estimate.detail.get("no_interval_for_others")
-            below = "; ".join(filter(None, (reason, lost_note(estimate), f"no interval for others: {absent}" if absent else "")))  # fmt: skip
-            numbers = (Text(estimate.metric), estimate_text(estimate), Text(_spans(estimate)))
-            lines.append((Text(statistic_name(statistic), small=meaning), *numbers, Text(flags, small=below)))
+            below = "; ".join(filter(None, (reason, no_use(estimate), lost_note(estimate), f"no interval for others: {absent}" if absent else "")))  # fmt: skip
+            numbers = (
+                Text(estimate.metric),
+                shown_with_unit(audit, estimate),
+                Text("" if no_use(estimate) else _spans(estimate)),
+            )
+            lines.append(
+                (Text(statistic_name(statistic), small=meaning), *numbers, Text(flags, ", ".join(named), small=below))
+            )
     notes = (note, *missing) if note else tuple(missing)
     return Table(caption, ("Statistic", "Metric", "Value", "95% interval", "Notes"), tuple(lines), (2,), notes)
 
@@ -291,6 +303,21 @@ def criterion(audit: BenchmarkAudit) -> Table | None:
     if not any(_belongs(e, "criterion") for e in audit.estimates):
         return None
     return family_table(audit, ["criterion"], "Scores compared with people's labels")
+
+
+def stages(audit: BenchmarkAudit) -> Table | None:
+    """How single stages of the judges decide, beside people; None where nobody labelled the units that they decide."""
+    if not any(_belongs(e, "stages") for e in audit.estimates):
+        return None
+    counts = {
+        f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of {e.detail['not_asked']:,} the judge was not asked, "
+        f"{e.detail['unread']:,} replies say neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is “{e.detail['yes']}”, "
+        f"no “{e.detail['no']}”."
+        for e in audit.estimates
+        if _belongs(e, "stages") and "labelled" in e.detail
+    }  # fmt: skip
+    note = " ".join(sorted(counts))
+    return family_table(audit, ["stages"], "Stages of the judge compared with people's labels", note)
 
 
 def blind(audit: BenchmarkAudit) -> list[Table]:

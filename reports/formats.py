@@ -18,7 +18,7 @@ FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
 """Suffix -> the function that writes tables."""
 
 
-def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = False) -> str:
+def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = True) -> str:
     """Tables as the text of a file with this suffix.
 
     Raises

@@ -7,54 +7,58 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports import drawings, evidence, item_tables, score_tables, tables, type_tables
-from hqm.reports.details import is_people
-from hqm.reports.figures import facet_pairs, other_score, scatter
+from hqm.reports import (
+    analyses,
+    charts,
+    drawings,
+    evidence,
+    harness,
+    item_tables,
+    score_tables,
+    short_form,
+    stops,
+    study_costs,
+    tables,
+    type_tables,
+)
+from hqm.reports.advice import GRADES, MOST, all_advice
+from hqm.reports.between_administrations import Figure, administration_figures, drawn_if_any
+from hqm.reports.card import badge
+from hqm.reports.details import default_policy
+from hqm.reports.every_estimate import estimates_by_family
+from hqm.reports.example_rows import FACETS, as_shown
 from hqm.reports.glossary import Reader
-from hqm.reports.phrases import in_words
+from hqm.reports.overview import comparison, gate_table, of_benchmark, paragraph
+from hqm.reports.phrases import Sentence, in_words
+from hqm.reports.quoting import Quote, bibtex, quotes
+from hqm.reports.reviewing import MARKS, Listed, ToRead, lists, to_read
 from hqm.reports.sentences import Point, in_short
 from hqm.reports.tables import Table
 
-from hqm import Audit, BenchmarkAudit, Cell, Policy
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against
 
 if TYPE_CHECKING:
+    import jinja2
     from markupsafe import Markup
 
-FACETS = {
-    "run": "Another seed",
-    "form": "Another wording",
-    "judge": "Another judge",
-    "sight": "Without the picture",
-    "human": "People",
-}
-"""What the report calls the facets."""
 BRIEF = {
     "Reliability by source of error": "Reliability",
     "Leaderboard and tied sets": "Leaderboard",
+    short_form.TITLE: "Full scale",
     "Types of hallucination": "Types",
     "First and other administrations compared": "First and other",
     "Length of the answers": "Length",
+    analyses.TITLE: "Analyses",
     "Where the variance comes from, and what you would need": "What you would need",
     "What can be known without the picture": "Without the picture",
     "Unscored answers": "Unscored",
+    "HQM and the tools that recorded the answers": "Tools' scores",
 }
 """Shorter headings for the list of sections."""
-_DRAWN = 3
-"""How many metrics are drawn; the tables have all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A drawing with its caption and an alternative text for screen readers."""
-
-    svg: str
-    caption: str
-    alternative: str
-    signature: str = ""
-    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +89,85 @@ class Section:
     facets: tuple[tuple[str, str], ...]
     types: tuple[str, ...]
     respondents: tuple[tuple[str, str], ...]
+    gate: Table
+    advice: tuple[tuple[str, tuple[Sentence, ...]], ...]
+    """What to fix, by grade: the title of the grade, and all sentences in order."""
+    quotes: tuple[Quote, ...]
+    bibtex: str
+    badge: str
+    to_read: tuple[ToRead, ...]
+    lists: tuple[Listed, ...]
+    made: str
+    """A hash of what the scores were made of: marks on other data are other marks."""
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Title of a part -> its anchor."""
+        return {
+            **{group.title: group.anchor for group in self.groups},
+            "Quote this": f"{self.anchor}-quote",
+            **({"Read these items": f"{self.anchor}-read"} if self.to_read else {}),
+        }
+
+    @property
+    def more_advice(self) -> int:
+        """How much advice the first screen does not show."""
+        return max(0, sum(len(sentences) for _, sentences in self.advice) - MOST)
+
+    @property
+    def can_be_marked(self) -> bool:
+        """Whether the answers are held against a key that a reader can correct."""
+        return self.audit.task in ("yes_no", "choice")
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why items are on the list to read."""
+        return list(dict.fromkeys(read.why for read in self.to_read))
+
+    @property
+    def read_types(self) -> list[str]:
+        """The types of the items to read."""
+        return list(dict.fromkeys(read.type for read in self.to_read if read.type))
+
+    @property
+    def failing(self) -> list[tuple[str, str]]:
+        """Who fails an item of the list: the name, and how it is shown."""
+        return [(name, tables.short(name)) for name in dict.fromkeys(n for read in self.to_read for n in read.fails)]
 
 
-def render(audit: Audit, policy: Policy | None = None) -> str:
-    """The report as text; its goals are those of the policy, of the default one unless given."""
+@cache
+def _environment() -> jinja2.Environment:
+    """The templates, compiled once however many reports are written."""
     import jinja2
-    from markupsafe import Markup
 
-    folder = Path(__file__).parent / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["options"] = _unbroken
+    environment.filters["short"] = tables.short
+    return environment
+
+
+def render(audit: Audit, policy: Policy | None = None) -> str:
+    """The report as text; its goals are those of the policy, of the default one unless given."""
+    from markupsafe import Markup
+
+    environment = _environment()
+    folder = Path(__file__).parent / "templates"
     script = (folder / "report.js").read_text(encoding="utf-8")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     reader = Reader()
     summary = tables.summary(audit)
+    held = hold_against(audit, policy or default_policy())
     points = [tuple(in_short(benchmark, policy)) for benchmark in audit.audits]
     first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
-        _section(benchmark, i, benchmark_points, terms, reader)
+        _section(benchmark, i, benchmark_points, terms, reader, held=held, policy=policy, version=audit.hqm_version)
         for i, (benchmark, benchmark_points, terms) in enumerate(zip(audit.audits, points, first, strict=True), 1)
     ]
     return environment.get_template("report.html").render(
@@ -117,6 +175,9 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
         summary=summary,
         summary_terms=summary_terms,
         sections=sections,
+        marks=MARKS,
+        comparison=comparison(audit, points, [section.places for section in sections]),
+        paragraph=paragraph(audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]),
         record=tables.record(audit),
         identities=tables.identities(audit),
         signatures=_signatures(audit.audits),
@@ -151,7 +212,15 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
 
 
 def _section(
-    audit: BenchmarkAudit, i: int, points: tuple[Point, ...], first: tuple[tuple[str, str], ...], reader: Reader
+    audit: BenchmarkAudit,
+    i: int,
+    points: tuple[Point, ...],
+    first: tuple[tuple[str, str], ...],
+    reader: Reader,
+    *,
+    held: Gate,
+    policy: Policy | None,
+    version: str,
 ) -> Section:
     groups = []
     for n, (title, remarks, figures, candidates) in enumerate(_groups(audit), 1):
@@ -170,16 +239,25 @@ def _section(
         terms=first,
         metrics=tuple((name, about["about"]) for name, about in audit.metrics.items() if about.get("about")),
         groups=tuple(groups),
-        examples=tuple(_example(audit, example) for example in audit.examples),
+        examples=tuple(as_shown(audit, example) for example in audit.examples),
         facets=tuple((facet, FACETS.get(facet, facet)) for facet in facets),
         types=tuple(kinds),
         respondents=tuple((name, tables.short(name)) for name in names),
+        gate=gate_table(of_benchmark(held, audit)),
+        advice=_by_grade(audit, policy),
+        quotes=quotes(audit, version),
+        bibtex=bibtex(audit, version),
+        badge=badge(Audit((audit,)), policy or default_policy()),
+        to_read=to_read(audit),
+        lists=lists(audit, f"b{i}"),
+        made=tables.anchor(score_tables.made_of(audit)),
     )
 
 
-def _drawn(svg: str, caption: str, more: str, signature: str) -> list[Figure]:
-    """The drawing in a list; an empty list where there was nothing to draw. `more` is read to those who cannot see it."""
-    return [Figure(svg, caption, f"{caption} {more}", signature)] if svg else []
+def _by_grade(audit: BenchmarkAudit, policy: Policy | None) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+    every = all_advice(audit, policy)
+    kept = {grade: tuple(each.sentence for each in every if each.grade == grade) for grade in GRADES}
+    return tuple((GRADES[grade], sentences) for grade, sentences in kept.items() if sentences)
 
 
 Parts = tuple[str, list[str], list[Figure], list[Table | None]]
@@ -187,19 +265,30 @@ Parts = tuple[str, list[str], list[Figure], list[Table | None]]
 
 def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     metric = next(iter(audit.metrics))
+    if lost := short_form.remarks(audit):
+        yield short_form.TITLE, lost, [], [short_form.full_scores(audit), short_form.losses(audit)]
     yield "Reliability by source of error", [], [], [evidence.reliability(audit), score_tables.warnings(audit)]
     board = drawings.intervals(audit, metric)
     shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
-    drawn = _drawn(board, shown, "The table beside it has the numbers.", score_tables.made_of(audit))
+    drawn = drawn_if_any(board, shown, score_tables.made_of(audit))
     sets = score_tables.tied_sets(audit)
     tests = evidence.family_table(audit, ["discriminability"], "How well it separates respondents")
     yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests]
+    yield stops.TITLE, [], [], [stops.stops_table(audit)]
     profile = drawings.type_profile(audit, metric)
     shown = f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
-    drawn = _drawn(profile, shown, "The table of respondents by type has the numbers.", score_tables.made_of(audit))
+    drawn = drawn_if_any(profile, shown, score_tables.made_of(audit))
+    shown = "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts of the test; the dashed line is .90."
+    drawn += drawn_if_any(charts.type_reliability(audit, metric), shown, score_tables.made_of(audit))
+    shown = f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars: 1.96 standard errors of the type."
+    drawn += drawn_if_any(charts.radars(audit, metric), shown, score_tables.made_of(audit), wide=True)
+    shown = "What each type asks: its first item with a picture, not chosen by how it was answered."
+    drawn += drawn_if_any(charts.type_pairs(audit), shown, "", wide=True)
     types = [type_tables.coverage(audit), type_tables.by_type(audit), type_tables.added_value(audit)]
     yield "Types of hallucination", [], drawn, types
-    yield "First and other administrations compared", [], list(_figures(audit)), []
+    drawn = [Figure(svg, caption, score_tables.made_of(audit)) for svg, caption in analyses.analysis_drawings(audit)]
+    yield analyses.TITLE, [], drawn, analyses.analysis_tables(audit)
+    yield "First and other administrations compared", [], list(administration_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
         lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
@@ -210,25 +299,31 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     yield "People", [] if compared else [remark], [], [score_tables.judged(audit), compared, evidence.oracle(audit)]
     families = ["judge_consistency", "judge_agreement"]
     if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
-        yield "Judges", [], [], [evidence.family_table(audit, families, "The judge asked again, and another judge")]
+        again = evidence.family_table(audit, families, "The judge asked again, and another judge")
+        yield "Judges", [], [], [again, evidence.stages(audit)]
     else:
         remark = "No model judges this benchmark. A rule scores it and gives the same verdict every time."
         yield "Judges", [remark], [], []
     yield from _variance(audit)
     drawing, count = drawings.item_map(audit, metric)
     caption = f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for several items, a diamond for a flagged item."
-    drawn = _drawn(drawing, caption, "The table below names the flagged items.", score_tables.made_of(audit))
+    drawn = drawn_if_any(drawing, caption, score_tables.made_of(audit))
+    shown = "Response map: a row is a respondent, the ablest on top; a column is an item, or neighbouring items where there are many."
+    drawn += drawn_if_any(charts.response_map(audit, metric), shown, score_tables.made_of(audit), wide=True)
     yield (
         "Items",
         [] if drawing else [_why_no_map(audit, metric)],
         drawn,
-        [item_tables.to_read(audit), item_tables.flagged_items(audit)],
+        [item_tables.flagged_items(audit)]
+        if audit.to_read
+        else [item_tables.to_read(audit), item_tables.flagged_items(audit)],
     )
     without = evidence.not_blind(audit)
     yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))
     yield "Unscored answers", [], [], [score_tables.states(audit)]
+    yield harness.TITLE, [], [], harness.harness_parts(audit)
     yield "Forms and data", [], [], [score_tables.forms(audit), score_tables.findings(audit)]
-    yield "All estimates", [], [], [tables.indicators(audit)]
+    yield "All estimates", [], [], list(estimates_by_family(audit))
 
 
 def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
@@ -243,14 +338,18 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
     studies: list[Table | None] = []
     for e in evidence.crossed(audit):
         studies += [evidence.components(e), evidence.decision(e)]
-        caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90."
-        more = "The table of the D-study has the numbers."
-        figures += _drawn(drawings.decision_curve(e), caption, more, e.signature)
-    expected = tables.find(audit, "expected.reliability", next(iter(audit.metrics)))
+        caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar this audit with its interval."
+        figures += drawn_if_any(drawings.decision_curve(e), caption, e.signature)
+        shown = f"What precision costs: the standard error of a respondent's {e.metric}, read as the score itself, against the answers it takes."
+        figures += drawn_if_any(charts.cost(e), shown, e.signature)
+    metric = next(iter(audit.metrics))
+    priced = f"What a study costs: the smallest difference in {metric} between two respondents that a test over pictures finds with 80% power, against answers, for several mixes of items, wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that reaches your targets."
+    figures += drawn_if_any(study_costs.study_curve(audit, metric), priced, "")
+    expected = tables.find(audit, "expected.reliability", metric)
     curve = drawings.decision_curve(expected)
     if expected is not None and curve:
         caption = "Reliability expected from the first token's probabilities, against the number of items."
-        figures.append(Figure(curve, caption, caption, expected.signature))
+        figures.append(Figure(curve, caption, expected.signature))
     inside = evidence.family_table(audit, ["consistency"], "Internal consistency")
     if not studies:
         reasons = (e.reason for e in audit.estimates if e.indicator.startswith("generalizability.") and e.reason)
@@ -258,94 +357,3 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
         yield title, [f"The G study and the D-study were not measured: {reason}."], figures, [inside]
     else:
         yield title, [], figures, [*studies, inside]
-
-
-def _figures(audit: BenchmarkAudit) -> Iterable[Figure]:
-    names = [tables.short(row.name) for row in audit.respondents]
-    pairs = facet_pairs(audit)
-    for metric in list(audit.metrics)[:_DRAWN]:
-        for facet, other in pairs:
-            measured = "share of faithful answers" if facet == "judge" else metric
-            x, y = f"{metric}, {tables.cell(audit.reference)}", f"{measured}, {tables.cell(other)}"
-            svg = scatter(audit, metric, other, x, y, names)
-            if not svg:
-                continue
-            scores_in_words = "; ".join(
-                f"{name} {tables.number(row.cells[audit.reference].get(metric))} and {tables.number(other_score(row, metric, other))}"
-                for name, row in zip(names, audit.respondents, strict=True)
-            )
-            signed = _signature(audit, metric, other)
-            on_line = "" if other in audit.respondents[0].judged else "; a point on the line has the same score in both"
-            caption = f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}."
-            yield Figure(svg, caption, f"{x} and {y}: {scores_in_words}", signed)
-            if other in audit.respondents[0].judged:
-                continue
-            compared = (e for e in audit.estimates if (e.metric, e.other) == (metric, other))
-            limits = next((e for e in compared if e.indicator.endswith(".limits_of_agreement")), None)
-            svg = drawings.bland_altman(audit, metric, other, limits)
-            if svg:
-                yield Figure(svg, *_limits_caption(FACETS[facet], metric, limits), signed)
-        others = [other for _, other in pairs]
-        svg = drawings.rank_flow(audit, metric, others) if others else ""
-        if svg:
-            caption = f"Rank flow of {metric}: each respondent's place in {tables.cell(audit.reference)} and in the other administrations. Strong lines mark places that changed a lot."
-            alternative = f"{caption} The drawings before it show the scores."
-            yield Figure(svg, caption, alternative, score_tables.made_of(audit, metric), wide=True)
-
-
-def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
-    if facet == "judge" and other in audit.respondents[0].judged:
-        return FACETS["human"] if is_people(Cell.parse(other).judge) else tables.ORACLE_TITLE
-    return FACETS[facet]
-
-
-def _limits_caption(facet: str, metric: str, limits: Any) -> tuple[str, str]:
-    caption = f"{facet}: differences in {metric} (Bland and Altman)."
-    if limits is None or limits.value is None:
-        reason = limits.reason if limits is not None else "no estimate"
-        return f"{caption} Limits of agreement: not measured ({reason}).", caption
-    ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
-    shown = f" Mean difference {tables.number(limits.value)}, limits of agreement {tables.number(ends[0][0])} to {tables.number(ends[1][0])}."
-    return caption + shown, caption + shown
-
-
-def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
-    estimates = [e for e in audit.estimates if (e.metric, e.other) == (metric, other)]
-    return next(
-        (e.signature for e in estimates if e.indicator.endswith(".pearson")),
-        estimates[0].signature if estimates else "",
-    )
-
-
-def _example(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An example as the page shows it, with short names and numbers as text."""
-    rows = []
-    for said in example["answers"]:
-        value = said["value"]
-        rows.append(
-            {
-                **said,
-                "who": tables.short(str(said["respondent"])),
-                "where": tables.cell(str(said["cell"])),
-                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in audit.cells),
-                "good": None if value is None else bool(value >= 0.5),
-                "label": Cell.parse(str(said["cell"])).judge
-                if not said["text"] and str(said["cell"]) not in audit.cells
-                else "",
-            }
-        )
-    facets = [(name, FACETS.get(name, name), tables.percent(gap)) for name, gap in example["facets"].items()]
-    names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
-    return {**example, "answers": rows, "facets": facets, "shown": names, "cut": example["respondents"] - len(names)}
-
-
-def _verdict(value: float | None, state: str, label: bool = False) -> str:
-    """A verdict in words.
-
-    >>> _verdict(1.0, "ok"), _verdict(0.0, "ok"), _verdict(None, "unparsed"), _verdict(0.5, "ok")
-    ('right', 'wrong', 'not scored: unparsed', '0.50')
-    """
-    if value is None:
-        return f"not scored: {state}"
-    words = {1.0: "faithful", 0.0: "hallucinated"} if label else {1.0: "right", 0.0: "wrong"}
-    return words.get(value) or tables.number(value, 2)

@@ -18,7 +18,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
-        "label_errors": "A test names it as mislabelled: strong respondents fail it and weak ones pass",
+        "label_errors": "The answers look as if the key were wrong: strong respondents fail it and weak ones pass",
         "negative_items": "Works against the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
         "dead_items": "All respondents are right or all are wrong, so it separates nobody",
@@ -50,7 +50,7 @@ def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
         who = ", ".join(short(str(name)) for name in fails) if isinstance(fails, (list, tuple)) else whole(fails)
         rest, expected = known(row.get("item_rest")), known(row.get("expected"))
         lines.append((Text(whole(row.get("rank"))), Text(str(row.get("item"))), Text(number(rest, 2)), Text(who), Text(percent(expected))))  # fmt: skip
-    columns = ("Rank", "Item", "Correlation with the rest", "Who fails it", "Expected to be faulty")
+    columns = ("Rank", "Item", "Correlation with the rest", "Who fails it", "Wrong key, or misleading")
     notes = (
         "Ranked by how far strong respondents fail an item that weak ones pass. The list is for reading; no test stands behind a single row.",
         *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),

@@ -1,11 +1,13 @@
-"""Tables in LaTeX with booktabs; text is escaped, numbers are aligned, and every signature stands in a comment."""
+"""Tables in LaTeX that fit one column of a paper: text is escaped, numbers are aligned, every signature stands in a comment."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
+from hqm.reports.column_width import INTERVAL, lines_of, pages, pieces, width_of
 from hqm.reports.layout import Column, Entry, PaperTable, signatures
 
 _WRITTEN = {
@@ -21,7 +23,7 @@ _WRITTEN = {
 _T1 = frozenset("ĂăĄąĆćČčĎďĐđĘęĚěĞğİıĹĺĽľŁłŃńŇňŐőŒœŔŕŘřŚśŞşŠšŢţŤťŮůŰűŸŹźŻżŽž")
 """Letters beyond Latin-1 that the font encoding T1 has."""
 HEAD = r"""% Made by HQM. Needs in the preamble:
-%   \usepackage[T1]{fontenc} \usepackage{textcomp,amssymb,booktabs,graphicx}
+%   \usepackage[T1]{fontenc} \usepackage{textcomp,amssymb,booktabs,tabularx,array}
 """
 
 
@@ -44,18 +46,20 @@ def escape(text: str) -> str:
     return "".join(shown)
 
 
-def latex(tables: Sequence[PaperTable], *, siunitx: bool = False) -> str:
+def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
     r"""Tables as a file for \input: each is a float with caption and label, and the signatures follow as comments.
+
+    Nothing is scaled: a table that is wider than a column of a paper, or taller than its page, becomes several.
 
     Parameters
     ----------
     tables
         The tables to write.
     siunitx
-        Align numbers at the decimal point with siunitx's `S` columns, in place of right-aligned ones.
+        Align numbers at the decimal point with siunitx's `S` columns; without it they are right-aligned.
     """
     head = HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else "")
-    blocks = [_float(table, siunitx) for table in tables]
+    blocks = [_float(page, siunitx) for table in tables for piece in pieces(table) for page in pages(piece)]
     comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
     signed = "% Signatures: equal lines mean equal numbers.\n" + "".join(comments) if comments else ""
     return "\n".join([head, *blocks, signed])
@@ -67,56 +71,85 @@ def _comment(text: str) -> str:
 
 
 def _float(table: PaperTable, siunitx: bool) -> str:
-    lines = [r"\begin{table}", r"\centering", r"\small", rf"\caption{{{escape(table.caption)}}}"]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{escape(table.caption)}}}",
+    ]
     lines.append(rf"\label{{tab:{''.join(c if c.isascii() and c.isalnum() else '-' for c in table.name)}}}")
-    # its natural width, but never wider than the line
-    lines.append(r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%")
-    lines.append(
-        rf"\begin{{tabular}}{{@{{}}{''.join(_spec(table, i, siunitx) for i in range(len(table.columns)))}@{{}}}}"
-    )
-    lines += [r"\toprule", *_heading(table.columns), r"\midrule"]
+    specs = "".join(_spec(table, i, siunitx) for i in range(len(table.columns)))
+    lines.append(rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{specs}@{{}}}}")
+    lines += [r"\toprule", *_heading(table), r"\midrule"]
     lines += [" & ".join(_cells(table, row, siunitx)) + r" \\" for row in table.rows]
-    lines += [r"\bottomrule", r"\end{tabular}}"]
+    lines += [r"\bottomrule", r"\end{tabularx}"]
     if table.notes:
         notes = " ".join(escape(note) for note in table.notes)
-        lines += [r"\par\smallskip", rf"\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}"]
+        lines += [
+            r"\par\smallskip",
+            rf"\begin{{minipage}}{{\linewidth}}\raggedright\footnotesize {notes}\end{{minipage}}",
+        ]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
 def _spec(table: PaperTable, index: int, siunitx: bool) -> str:
     column = table.columns[index]
     if column.kind == "text":
-        return "l"
-    wide = "@{~}l" if column.kind == "interval" else ""
+        return r">{\raggedright\arraybackslash}X"
+    wide = r"@{\hspace{3pt}}l" if column.kind == "interval" else ""
     return (_decimal(table, index) if siunitx else "r") + wide
 
 
 def _decimal(table: PaperTable, index: int) -> str:
     """An S column as wide as its widest number."""
     shown = [row[index].text for row in table.rows if row[index].value is not None]
-    whole = max((len(text.replace("−", "").replace(",", "").partition(".")[0]) for text in shown), default=1)
-    part = max((len(text.partition(".")[2]) for text in shown), default=0)
-    sign = "-" if any("−" in text for text in shown) else ""
+    bare = [text.replace("−", "").replace(",", "").removeprefix("< ") for text in shown]
+    whole = max((len(text.partition(".")[0]) for text in bare), default=1)
+    part = max((len(text.partition(".")[2]) for text in bare), default=0)
+    sign = "<" if any(text.startswith("<") for text in shown) else "-" if any("−" in text for text in shown) else ""
     return rf"S[table-format={sign}{whole}.{part},detect-weight]"
 
 
-def _heading(columns: Sequence[Column]) -> list[str]:
-    lines = []
+def _heading(table: PaperTable) -> list[str]:
+    columns, lines = table.columns, []
     if any(c.group for c in columns):
         over, rules, at = [], [], 1
         for group, members in groupby(columns, key=lambda c: c.group):
-            width = sum(_width(c) for c in members)
-            over.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(group)}}}" if group else " & " * (width - 1))
+            each = list(members)
+            width = sum(_width(c) for c in each)
+            room = sum(_room(table, columns.index(c)) for c in each)
+            over.append(rf"\multicolumn{{{width}}}{{c}}{{{_stacked(group, room)}}}" if group else " & " * (width - 1))
             rules += [rf"\cmidrule(lr){{{at}-{at + width - 1}}}"] if group else []
             at += width
         lines += [" & ".join(over) + r" \\", " ".join(rules)]
     heads = []
     for i, column in enumerate(columns):
-        place = "l" if column.kind == "text" else "c" if column.kind == "interval" else "r"
+        if column.kind == "text":
+            heads.append(escape(column.title))
+            continue
+        place = "c" if column.kind == "interval" else "r"
         # the table has no margin at its edges, and a spanning cell would add one
         place = f"{'@{}' if i == 0 else ''}{place}{'@{}' if i == len(columns) - 1 else ''}"
-        heads.append(rf"\multicolumn{{{_width(column)}}}{{{place}}}{{{escape(column.title)}}}")
+        heads.append(rf"\multicolumn{{{_width(column)}}}{{{place}}}{{{_stacked(column.title, _room(table, i))}}}")
     return [*lines, " & ".join(heads) + r" \\"]
+
+
+def _room(table: PaperTable, index: int) -> float:
+    """How wide the numbers of a column are, with their intervals, in points."""
+    wide = table.columns[index].kind == "interval"
+    entries = [row[index] for row in table.rows]
+    return max((width_of(e.text) + (width_of(e.span, INTERVAL) if wide else 0.0) for e in entries), default=0.0)
+
+
+def _stacked(title: str, room: float) -> str:
+    """A heading in as many lines as it takes to be no wider than the numbers below it."""
+    lines = [escape(line) for line in lines_of(title, room)]
+    return (
+        lines[0]
+        if len(lines) == 1
+        else rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{(chr(92) * 2).join(lines)}\end{{tabular}}"
+    )
 
 
 def _width(column: Column) -> int:
@@ -127,12 +160,18 @@ def _cells(table: PaperTable, row: Sequence[Entry], siunitx: bool) -> list[str]:
     shown = []
     for column, entry in zip(table.columns, row, strict=True):
         if column.kind == "text":
-            shown.append(escape(entry.text))
+            shown.append(_breakable(entry.text))
             continue
         shown.append(_number(entry, siunitx))
         if column.kind == "interval":
-            shown.append(rf"{{\footnotesize {escape(entry.span)}}}" if entry.span else "")
+            shown.append(rf"{{\scriptsize {escape(entry.span)}}}" if entry.span else "")
     return shown
+
+
+def _breakable(text: str) -> str:
+    """Text that may end a line after each hyphen, underscore, slash and colon, and within what is longer than a column."""
+    escaped = [escape(part) for part in re.split(r"(?<=[-_/:])|(?<=\S{11})(?=\S{3})", text)]
+    return r"\allowbreak{}".join(escaped)
 
 
 def _number(entry: Entry, siunitx: bool) -> str:

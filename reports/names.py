@@ -1,4 +1,4 @@
-"""What families, statistics and tasks are called in reports; all but the tasks is read from the indicators themselves."""
+"""What families, statistics, tasks and flags are called in reports; families and statistics are read from the indicators."""
 
 from __future__ import annotations
 
@@ -9,6 +9,49 @@ from hqm import INDICATOR_FAMILIES, indicator_named
 FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
 """Family -> what reports call it, in the order in which they show it."""
 TASKS = {"yes_no": "yes/no", "choice": "multiple choice", "caption": "captioning", "vqa": "short answers"}
+
+
+FLAG_WORDS = {
+    "FEW_MODELS": "few respondents",
+    "FAMILY_DEPENDENCE": "relatives score alike",
+    "DOMINANT_MODEL": "one respondent decides this",
+    "RANGE_INFLATED": "the best lie too close together for this reliability",
+    "NOISE_FLOOR": "single answers repeat little better than coin flips",
+    "MEAN_SHIFT": "the mean moved",
+    "DRIFT": "scores moved between runs",
+    "DETERMINISTIC": "answers were drawn without chance",
+    "NON_PARALLEL": "below chance on the other form",
+    "CEILING": "scores crowd at the upper end",
+    "FLOOR": "scores crowd at the lower end",
+    "CHANCE": "no better than a blind answer",
+    "ATTENUATION": "the judged sample is short",
+    "LENGTH_CONFOUND": "benchmarks of different length",
+    "AVERAGED_COEFFICIENTS": "coefficients that must not be averaged",
+    "UNPARSED": "answers without a score",
+    "WITHHELD": "refused or empty answers are scored",
+    "REVERSED": "one score was turned round",
+    "NEGATIVE_COMPONENT": "a variance below zero was taken as zero",
+    "MISSING": "items without a score",
+    "REDUNDANT": "more items than the order of these respondents needs",
+    "CAPPED": "the correlation was cut at 1",
+    "JUDGE_DIF": "errs differently for different respondents",
+    "LABELS_NOT_RANDOM": "people labelled no random sample",
+    "STALE_LABELS": "labels of answers that have changed since",
+    "RANK_DEFICIENT": "more items than respondents",
+    "ZERO_VARIANCE_ITEMS": "some items do not vary",
+    "HEYWOOD": "one type carries the factor alone",
+    "UNBOUNDED": "an end of the interval does not exist",
+}
+"""Flag -> what reports say in its place; the constant stands behind it, for who looks it up."""
+
+
+def flag_words(flag: str) -> str:
+    """A flag in words.
+
+    >>> flag_words("DOMINANT_MODEL"), flag_words("NEW_FLAG")
+    ('one respondent decides this', 'new flag')
+    """
+    return FLAG_WORDS.get(flag, flag.replace("_", " ").lower())
 
 
 def statistic_name(statistic: str) -> str:

@@ -18,6 +18,7 @@ _Z = 1.959963984540054
 _MARKS = (
     "Bold and underlined: best and second best, marked only where every difference from the rest is more than chance"
 )
+_LONGEST_TITLE = 50
 Tagged = tuple[Entry, ...]
 
 
@@ -47,7 +48,7 @@ def protocol(audit: BenchmarkAudit) -> str:
     asked = {key: sorted({str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None})
              for key in ("temperature", "top_p", "max_tokens", "seed")}  # fmt: skip
     sampling = "".join(f", {key.replace('_', ' ')} {' and '.join(values)}" for key, values in asked.items() if values)
-    parts = [f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items:,} items"]
+    parts = [f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,} items"]
     parts.append("administered as " + ", ".join(cell(name) for name in audit.cells) + sampling)
     parts.append(f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""))
     if reference.judge != "rule":
@@ -55,8 +56,15 @@ def protocol(audit: BenchmarkAudit) -> str:
     return "; ".join(parts)
 
 
-def _captioned(title: str, audits: Iterable[BenchmarkAudit], *more: str) -> str:
-    return " ".join([f"{title}.", *(f"{protocol(audit)}." for audit in audits), *more])
+def _titled(what: str, audit: BenchmarkAudit) -> str:
+    """A caption that names the benchmark, with its title cut where a caption would take more than three lines."""
+    title = audit.title if len(audit.title) <= _LONGEST_TITLE else f"{audit.title[: _LONGEST_TITLE - 1]}…"
+    return f"{what} {title}."
+
+
+def _noted(audits: Iterable[BenchmarkAudit], *more: str) -> tuple[str, ...]:
+    """What stands below a table: how it is read, then what was administered."""
+    return (*more, *(f"{protocol(audit)}." for audit in audits))
 
 
 def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
@@ -76,7 +84,7 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
             floor = find(audit, "test_retest.noise_floor", metric)
             arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
             rows.append([
-                plain(audit.title), plain(TASKS.get(audit.task, audit.task)), plain(metric + arrow), measured(audit.items, digits=0),
+                plain(audit.title), plain(TASKS.get(audit.task, audit.task)), plain(metric + arrow), measured(audit.items_used, digits=0),
                 measured(len(audit.respondents), digits=0), *(estimated(find(audit, i, metric)) for i in indicators),
                 estimated(floor), measured(covered, digits=0),
             ])  # fmt: skip
@@ -94,12 +102,12 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         if comparison
         else "no models shared: no marks"
     )
-    caption = _captioned("Quality of the benchmarks", audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).")
-    notes = (
+    notes = _noted(
+        audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).",
         "There is no column of averages, because test-retest and parallel forms measure different errors and their mean measures neither.",
         "Noise floor: the correlation that independent coin flips at each model's own rate would reach.",
-    )
-    return PaperTable("table1", caption, columns, tuple(map(tuple, rows)), notes)
+    )  # fmt: skip
+    return PaperTable("table1", "Quality of the benchmarks.", columns, tuple(map(tuple, rows)), notes)
 
 
 def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison) -> None:
@@ -201,15 +209,12 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
         if other:
             entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.yes_ratio.get(other))]
         rows.append(tuple(entries))
-    caption = _captioned(
-        f"Yes bias on {audit.title}", [audit], "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
+    notes = _noted(
+        [audit], "A share of yes above the ground truth is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
+        "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
     )  # fmt: skip
-    notes = (
-        "A share of yes above the ground truth is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
-    )
-    return PaperTable(
-        f"table2-{audit.benchmark}", caption, tuple(columns), (tuple(truth), *_in_order(audit, metric, rows)), notes
-    )
+    ranked = (tuple(truth), *_in_order(audit, metric, rows))
+    return PaperTable(f"table2-{audit.benchmark}", _titled("Yes bias on", audit), tuple(columns), ranked, notes)
 
 
 def _lengths(audit: BenchmarkAudit) -> PaperTable:
@@ -230,11 +235,9 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
         if other:
             entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.words.get(other), digits=1)]
         rows.append(tuple(entries))
-    caption = _captioned(
-        f"Caption length and hallucination under two instructions on {audit.title}", [audit],
-        "Words: mean length of a caption.", "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
-    )  # fmt: skip
-    return PaperTable(f"table3-{audit.benchmark}", caption, tuple(columns), tuple(_in_order(audit, metric, rows)))
+    notes = _noted([audit], "Words: mean length of a caption.", "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).")
+    title = _titled("Caption length and hallucination under two instructions on", audit)
+    return PaperTable(f"table3-{audit.benchmark}", title, tuple(columns), tuple(_in_order(audit, metric, rows)), notes)
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
@@ -275,13 +278,13 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     rows = [(plain(short(r.name)), *entries) for r, *entries in zip(audit.respondents, *columns, strict=True)]
     arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
-    caption = _captioned(
-        f"{metric} by hallucination type on {audit.title}", [audit], "Overall interval: 95%, over pictures.",
+    notes = _noted(
+        [audit], "Overall interval: 95%, over pictures.",
         f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of its share of the items).",
     )  # fmt: skip
     return PaperTable(
-        f"table5-{audit.benchmark}", caption, (*heads, Column("overall", "interval", metric + arrow)),
-        tuple(_in_order(audit, metric, rows)),
+        f"table5-{audit.benchmark}", _titled(f"{metric} by hallucination type on", audit),
+        (*heads, Column("overall", "interval", metric + arrow)), tuple(_in_order(audit, metric, rows)), notes,
     )  # fmt: skip
 
 
@@ -303,11 +306,11 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         (plain(audit.title), plain(metric), *(estimated(find(audit, i, metric)) for _, i in wanted))
         for audit, metric in chain.from_iterable(((audit, metric) for metric in audit.metrics) for audit in audits)
     )
-    caption = _captioned(
-        "Reliability of the benchmarks", audits,
-        "Intervals: 95%, over models. SEM: standard error of one run, and MDC95: the difference between two runs that noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
+    notes = _noted(
+        audits, "Intervals: 95%, over models.",
+        "SEM: standard error of one run, and MDC95: the difference between two runs that noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
     )  # fmt: skip
-    return _without_empty(PaperTable("reliability", caption, tuple(columns), rows))
+    return _without_empty(PaperTable("reliability", "Reliability of the benchmarks.", tuple(columns), rows, notes))
 
 
 def _without_empty(table: PaperTable) -> PaperTable:
@@ -338,8 +341,10 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
     columns = (Column("Benchmark", "text"), Column("Metric", "text"), Column("Judge", "text"),
                *(Column(title, "interval") for title, _ in wanted))  # fmt: skip
     judged = [audit for audit in audits if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)]
-    caption = _captioned("The judge asked again about the same answers", judged, "Intervals: 95%, over models.")
-    return _without_empty(PaperTable("judge", caption, columns, tuple(rows)))
+    notes = _noted(judged, "Intervals: 95%, over models.")
+    return _without_empty(
+        PaperTable("judge", "The judge asked again about the same answers.", columns, tuple(rows), notes)
+    )
 
 
 def summary_line(tables: Sequence[PaperTable]) -> str:

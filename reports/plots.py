@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports.figures import facet_pairs, other_score
 from hqm.reports.tables import cell, short
 
-from hqm import Audit, BenchmarkAudit, Comparison, DesignError, UsageError
+from hqm import Audit, BenchmarkAudit, DesignError, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +52,9 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
         The audits have nothing of what the figure shows.
     """
     if name not in FIGURES:
-        raise UsageError(f"there is no figure {name!r}", remedy=f"The figures are {', '.join(FIGURES)}.")
+        raise UsageError(
+            f"there is no figure {name!r}", remedy=f"The figures are {', '.join(FIGURES)}.", given=name, known=FIGURES
+        )
     every = [benchmark for audit in audits for benchmark in audit.audits]
     return _file(lambda figure: FIGURES[name](figure, every), kind)
 
@@ -149,41 +150,3 @@ FIGURES: Mapping[str, Callable[[Figure, Sequence[BenchmarkAudit]], None]] = {
 def _shown(text: str) -> str:
     """Text in which a dollar sign does not begin a formula."""
     return text.replace("$", r"\$")
-
-
-def indicators_drawn(comparison: Comparison, names: Mapping[str, str]) -> str:
-    """Every compared indicator with its interval, as SVG in the colours of the page.
-
-    Parameters
-    ----------
-    names
-        Indicator -> what it is called.
-    """
-    labels = [m.label for m in comparison.measures]
-
-    def paint(figure: Figure) -> None:
-        panels = _panels(figure, len(comparison.indicators), 3.0, 0.7 + 0.22 * len(labels))
-        for place, (axes, (indicator, by)) in enumerate(zip(panels, comparison.indicators.items(), strict=True)):
-            for y, label in enumerate(reversed(labels)):
-                estimate = by.get(label)
-                if estimate is None or not math.isfinite(estimate.value):
-                    continue
-                if math.isfinite(estimate.low):
-                    axes.plot([estimate.low, estimate.high], [y, y], color=_FAINT, linewidth=1)
-                axes.plot(estimate.value, y, "o", color=_ACCENT, markersize=4)
-            first = place % 3 == 0
-            axes.set_yticks(range(len(labels)), [_shown(label) if first else "" for label in reversed(labels)])
-            axes.set(title=_shown(names.get(indicator, indicator)), ylim=(-0.6, len(labels) - 0.4))
-
-    if not comparison.indicators:
-        return ""
-    return _themed(_file(paint, "svg").decode("utf-8"))
-
-
-def _themed(svg: str) -> str:
-    """The SVG element in the colours of the page, without a fixed size."""
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    svg = svg.replace(_ACCENT, "var(--accent)").replace(_FAINT, "var(--faint)").replace("#000000", "currentColor")
-    for side in ("width", "height"):
-        svg = re.sub(rf'(<svg [^>]*?) {side}="[^"]*"', r"\1", svg, count=1)
-    return svg.replace('style="font', 'fill="currentColor" style="font')

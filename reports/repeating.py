@@ -24,6 +24,7 @@ from hqm.reports.tables import (
     small,
     threshold,
 )
+from hqm.reports.units import in_units, is_share
 
 from hqm import BenchmarkAudit, Estimate, Policy
 
@@ -109,7 +110,7 @@ def _own_error(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
     low, high = (replace(estimate_text(sem), text=small(end)) for end in (errors.low, errors.high))
     least, most = (replace(estimate_text(mdc or sem), text=small(end)) for end in (differences.low, differences.high))
     return [
-        say("On the same items, a respondent's score varies from run to run by a standard error between {low} and {high}, depending on the respondent; its smallest real difference (exceeded by chance in 5 of 100 pairs of runs) is between {least} and {most}.", low=low, high=high, least=least, most=most),
+        say("On the same items, a respondent's score varies from run to run by a standard error between {low} and {high}, depending on the respondent; its smallest real difference (exceeded by chance in 5 of 100 pairs of runs) is between {least} and {most}{unit}.", low=low, high=high, least=least, most=most, unit=" (shares; 0.01 is one percentage point)" if is_share(audit, metric) else f" (in units of {metric})"),
     ]  # fmt: skip
 
 
@@ -149,7 +150,7 @@ def _shift(audit: BenchmarkAudit, metric: str, shift: Estimate) -> list[Sentence
         return [say("The change of the mean in the form “{name}” was not measured: {reason}.", name=name, reason=shift.reason)]  # fmt: skip
     these, others = shift.interval("fixed_models"), shift.interval("model_population")
     apart = [span is not None and (span.low > 0 or span.high < 0) for span in (these or others, others)]
-    said = say("In the form “{name}” the mean {metric} differs by {shift}{of}.", name=name, metric=metric, shift=shift, of=backed(audit, shift))  # fmt: skip
+    said = say("In the form “{name}” the mean {metric} differs by {shift}{unit}{of}.", name=name, metric=metric, shift=shift, of=backed(audit, shift), unit=f" ({in_units(audit, metric, shift.value)})" if is_share(audit, metric) else f" in units of {metric}")  # fmt: skip
     if these is None and others is None:
         return [said]
     if not apart[0]:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hqm.reports.details import is_people
-from hqm.reports.names import FAMILIES, spelled_out
+from hqm.reports.names import FAMILIES, flag_words, spelled_out
 from hqm.reports.tables import DASH, Table, Text, cell, find, interval, number, official, short
+from hqm.reports.units import no_use
 
-from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, unscored
+from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, labelled_by, who_labelled
 
 
 def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
@@ -148,8 +148,8 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
     """Sensitivity d', response criterion c and acquiescence of every respondent, form by form."""
     metric = next(iter(audit.metrics), "")
     wanted = {
-        "parallel_forms.d_prime_shift": "d′",
-        "parallel_forms.criterion_shift": "c",
+        "parallel_forms.d_prime_shift": "d′ in standard deviations",
+        "parallel_forms.criterion_shift": "c in standard deviations",
         "parallel_forms.acquiescence": "acquiescence",
         "parallel_forms.coherence": "coherent pairs",
         "parallel_forms.position_bias": "position bias V",
@@ -208,7 +208,10 @@ def lengths(audit: BenchmarkAudit) -> Table:
             span = estimate.interval("model_population")
             said = number(estimate.value) if estimate.value is not None else f"not measured: {estimate.reason}"
             spread = f" (95% interval {interval(span)} for others like them)" if span is not None else ""
-            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{spread}.")
+            unit = " percent of score per percent of length" if estimate.value is not None else ""
+            if reason := no_use(estimate):
+                said, unit, spread = f"withheld: {reason}", "", ""
+            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{unit}{spread}.")
     return Table(
         "Mean length of an answer in words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
     )
@@ -243,8 +246,11 @@ def forms(audit: BenchmarkAudit) -> Table:
         (
             Text(name),
             Text(f"{row['items']:,}"),
-            Text(f"{row['left_out']:,}"),
-            Text(", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items())),
+            Text(f"{row['left_out']:,}", small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items())),
+            Text(
+                ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
+                small="; ".join(f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()),
+            ),
             Text(row["digest"]),
         )
         for name, row in audit.forms.items()
@@ -285,7 +291,10 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
         table.append((Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more))
     judges = [Cell.parse(c).judge for c in cells]
-    who = ["people" if is_people(judge) else f"the benchmark's {judge} (a rule, no people)" for judge in judges]
+    who = [
+        "people" if labelled_by(judge) == "people" else f"the benchmark's {judge} (a rule, no people)"
+        for judge in judges
+    ]
     columns = (
         "Respondent",
         metric,
@@ -294,7 +303,7 @@ def judged(audit: BenchmarkAudit) -> Table | None:
     )
     return Table(
         "The same answers, scored and labelled"
-        if any(map(is_people, judges))
+        if who_labelled(audit).by_people
         else "The same answers, read a second time",
         columns,
         tuple(table),
@@ -313,12 +322,6 @@ def _scored(value: Any) -> Text:
     return Text(number(value if isinstance(value, (int, float)) else None))
 
 
-def shares(audit: BenchmarkAudit) -> tuple[int, int]:
-    """How many answers the audit holds, and how many of them were not scored."""
-    counts = audit.state_counts.values()
-    return sum(sum(of.values()) for of in counts), sum(map(unscored, counts))
-
-
 def warnings(audit: BenchmarkAudit) -> Table | None:
     """The flags that the audit raised, each once with the list of what raised it; notes, which change no decision, last."""
     grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
@@ -327,9 +330,19 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
     lines = []
     for (note, name), raised in sorted(grouped.items(), key=lambda pair: pair[0][0]):
         said = "\n".join(_raised(flag) for flag in raised)
-        lines.append((Text(name, small="note" if note else "warning"), Text(said), Text(str(raised[0]["what_to_do"]))))
+        lines.append(
+            (
+                Text(_sentence(flag_words(name)), name, small="note" if note else "warning"),
+                Text(said),
+                Text(_sentence(str(raised[0]["what_to_do"]))),
+            )
+        )
     note_below = "A warning may change what the scores are used for; a note only says how a number was made."
-    return Table("Warnings and notes", ("Flag", "What raised it", "What to do"), tuple(lines), (), (note_below,)) if lines else None  # fmt: skip
+    return Table("Warnings and notes", ("Warning", "What raised it", "What follows"), tuple(lines), (), (note_below,)) if lines else None  # fmt: skip
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _raised(flag: Mapping[str, Any]) -> str:

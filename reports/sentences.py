@@ -6,24 +6,24 @@ many. What was not measured is said with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from hqm.reports import short_form, verdicts
 from hqm.reports.advice import to_fix
 from hqm.reports.details import (
     by_people,
+    default_policy,
     families_source,
-    is_people,
-    labelled_by_people,
     rows,
-    type_rows,
     with_oracle,
 )
 from hqm.reports.evidence import SOURCES
+from hqm.reports.limits import study_limits
 from hqm.reports.phrases import Sentence, backed, counted, have, listed, say, used
 from hqm.reports.repeating import repeatable, wording
-from hqm.reports.score_tables import shares
 from hqm.reports.separating import faults, separates
+from hqm.reports.stops import stopped
 from hqm.reports.tables import (
     estimate_text,
     find,
@@ -32,8 +32,20 @@ from hqm.reports.tables import (
     percent,
 )
 
-from hqm import BenchmarkAudit, Cell, Estimate, Policy
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    Cell,
+    Estimate,
+    Gate,
+    Policy,
+    hold_against,
+    scored_answers,
+    types_measured,
+    who_labelled,
+)
 
+NEED = "Where the variance comes from, and what you would need"
 ORACLE = "the benchmark's oracle (a rule that knows the right answers)"
 
 
@@ -43,20 +55,65 @@ class Point:
 
     question: str
     sentences: tuple[Sentence, ...]
+    verdict: str = ""
+    """The answer in a few words; empty where there is no question of yes and no."""
+    evidence: str = ""
+    """The title of the part of the page that has the evidence."""
 
 
 def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]:
     """What a reader wants to know first; goals are those of the policy, of the default one unless given."""
+    gate = hold_against(Audit((audit,)), policy or default_policy())
     return [
         Point("What was audited?", audited(audit)),
-        Point("Do the scores repeat?", repeatable(audit, policy)),
-        Point("Does the wording change them?", wording(audit)),
-        Point("Do they agree with people?", criterion(audit)),
-        Point("Which types are covered?", types(audit)),
-        Point("Which respondents did it separate?", separates(audit)),
-        Point("Are items faulty?", faults(audit)),
+        *_short(audit),
+        Point(
+            "Do the scores repeat?",
+            repeatable(audit, policy),
+            verdicts.repeats(audit, policy),
+            "Reliability by source of error",
+        ),
+        Point(
+            "Does the wording change them?",
+            wording(audit),
+            verdicts.moved(audit),
+            "First and other administrations compared",
+        ),
+        Point("Do they agree with people?", criterion(audit), verdicts.follows(audit, policy), "People"),
+        Point(
+            "Which respondents did it separate?",
+            separates(audit),
+            verdicts.separated(audit),
+            "Leaderboard and tied sets",
+        ),
+        Point("Are items faulty?", faults(audit), verdicts.faulty(audit), "Read these items"),
+        Point("How many more items?", more_items(audit, policy), verdicts.more_items(audit, policy), NEED),
+        Point("Can I quote it?", quotable(gate), verdicts.quotable(gate), "Quote this"),
+        Point("Which types are covered?", types(audit), "", "Types of hallucination"),
         Point("What to fix first", to_fix(audit, policy)),
     ]
+
+
+def _short(audit: BenchmarkAudit) -> list[Point]:
+    """What a short form says of the full benchmark; nothing where the benchmark is no short form."""
+    lost = short_form.what_was_lost(audit)
+    return [Point("What would the full benchmark say?", lost, evidence=short_form.TITLE)] if lost else []
+
+
+def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
+    """What the goals take beyond what was asked: of items, or of runs, and of items of each type."""
+    wanted = [sentence for kind, sentence in study_limits(audit, policy) if kind in ("repeat", "types")]
+    return tuple(wanted) or (say("No goal that this audit measured takes more items."),)
+
+
+def quotable(gate: Gate) -> tuple[Sentence, ...]:
+    """What the policy does not let pass, and what was not measured."""
+    failed, missing = (
+        [test.what for test in gate.tests if test.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
+    )
+    sentences = [say("Failed: {names}.", names=listed(failed))] if failed else []
+    sentences += [say("Not measured: {names}.", names=listed(missing))] if missing else []
+    return (*sentences, say("Sentences to copy, with intervals and signatures, stand under Quote this."))
 
 
 def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
@@ -65,7 +122,8 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     forms = list(dict.fromkeys(c.form for c in cells))
     runs = len({c.run for c in cells if c.form == Cell.parse(audit.reference).form})
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
-    total, lost = shares(audit)
+    of = scored_answers(audit)
+    total, lost = of.answers, of.unscored
     scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)"
     return (
         say(
@@ -76,9 +134,10 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         ),
         say(
             "{total}, {by}; " + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.") + "{labels}",
-            total=counted(total, "answer"), by=scored_by, lost=lost, share=percent(lost / total if total else 0.0, 1),
+            total=counted(total, "answer"), by=scored_by, lost=lost, share=percent(of.share_unscored, 1),
             labels=_labels(audit),
         ),
+        *stopped(audit),
     )  # fmt: skip
 
 
@@ -91,9 +150,9 @@ def _respondents(audit: BenchmarkAudit) -> str:
 
 
 def _labels(audit: BenchmarkAudit) -> str:
-    judges = [Cell.parse(name).judge for name in (audit.respondents[0].judged if audit.respondents else ())]
-    oracle = not all(map(is_people, judges))
-    if labelled_by_people(audit):
+    who = who_labelled(audit)
+    oracle = bool(who.by_oracles)
+    if who.by_people:
         return " People labelled answers too." if not oracle else f" People labelled answers too, and so did {ORACLE}."
     return f" No people labelled answers; {ORACLE} read them." if oracle else " No people labelled answers."
 
@@ -108,15 +167,69 @@ def criterion(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
             sentences.append(say("The agreement with people's labels was not measured: {reason}.", reason=r.reason))
             continue
         sentences.append(say("The scores correlate {r} with people's labels{of}.", r=r, of=backed(audit, r)))
+        sentences += _who_labelled_what(audit, metric, r.other)
         freed = find(audit, "criterion.disattenuated", metric, r.other)
         if freed is not None and freed.value is not None and "CAPPED" not in freed.flags:
             sentences.append(say("Without the sampling noise on both sides, the correlation is estimated at {freed} (disattenuated){of}.", freed=freed, of=backed(audit, freed)))  # fmt: skip
     if not sentences:
         sentences.append(say(f"Not measured: no people labelled answers. To measure it, {SOURCES['criterion'][3]}."))
+    sentences += _stages(audit)
     oracle = with_oracle(audit, metric)
     if oracle is not None and oracle.value is not None:
         sentences.append(_second_reading(audit, oracle))
     return tuple(sentences)
+
+
+def _stages(audit: BenchmarkAudit) -> Iterator[Sentence]:
+    """How single stages of a judge decide, beside people."""
+    for f1 in audit.estimates:
+        if f1.indicator != "stages.f1" or f1.value is None:
+            continue
+        beside = {"metric": f1.metric, "other": f1.other}
+        named = {name: find(audit, f"stages.{name}", **beside) for name in ("decided_alike", "precision", "recall")}
+        known = {name: e for name, e in named.items() if e is not None and e.value is not None and e.first == f1.first}
+        if len(known) == len(named):
+            of = f1.detail
+            yield say(
+                f"Of {of['units']:,} {of['unit']}s that people labelled, the judge's {of['stage']} decides {{alike}} as they do; for "
+                f"“{of['yes']}”, precision is {{precision}}, recall {{recall}} and F1 {{f1}}.",
+                alike=known["decided_alike"], precision=known["precision"], recall=known["recall"], f1=f1,
+            )  # fmt: skip
+
+
+def _who_labelled_what(audit: BenchmarkAudit, metric: str, other: str) -> list[Sentence]:
+    """Who labelled what, how they agree, and what the labels allow to claim."""
+    count = find(audit, "criterion.labelled_answers", metric, other)
+    if count is None or count.value is None:
+        return []
+    raters: dict[str, int] = count.detail.get("raters") or {}
+    who = f"{counted(len(raters), 'rater')} ({listed(list(raters))})" if raters else "People whose names are not given"
+    pooled = ""
+    if len(raters) > 1:
+        pooled = f"; several labels of an answer were pooled by {count.detail['pool']}"
+        pooled += f", {count.detail['adjudicated']} were adjudicated" if count.detail["adjudicated"] else ""
+        pooled += f", {count.detail['unresolved']} stayed unresolved" if count.detail["unresolved"] else ""
+    sentences = [say(f"{who} labelled {{n}} of the answers{pooled}.", n=count)]
+    alpha = next((e for e in audit.estimates if e.indicator == "criterion.human_agreement"), None)
+    if alpha is not None and alpha.value is not None:
+        sentences.append(
+            say("The raters agree with Krippendorff's alpha {a}; their errors are in the intervals.", a=alpha)
+        )
+    else:
+        sentences.append(say("How far raters agree is not known, so their errors are in no interval."))
+    random = find(audit, "criterion.labels_at_random", metric, other)
+    if count.detail["drawn"]:
+        claim = "The answers were chosen with known probabilities: what is corrected by the labels holds for all answers of these respondents."
+    elif "LABELS_NOT_RANDOM" in count.flags:
+        claim = "The labelled answers are no random sample: what the labels say holds for these answers alone, and no score is corrected."
+    elif random is not None and random.value is not None:
+        claim = "Nobody says how the answers were chosen: what is corrected by the labels holds for all answers only if chance chose them, and a test found nothing against that (p = {p})."
+        return [*sentences, say(claim, p=random)]
+    else:
+        claim = "Every answer that was scored is labelled, so nothing has to be inferred from a sample."
+        if random is None or random.status != "not_applicable":
+            claim = "Nobody says how the answers were chosen: what is corrected by the labels holds for all answers only if chance chose them."
+    return [*sentences, say(claim)]
 
 
 def _second_reading(audit: BenchmarkAudit, oracle: Estimate) -> Sentence:
@@ -138,16 +251,16 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if not covered:
         sentences = [say("No item is known to be of any of the {all} types.", all=len(audit.coverage))]
     index = find(audit, "types.index", leading(audit))
-    measured = type_rows(index)
+    measured = [row for row in types_measured(audit) if row.items]
     if index is None or index.value is None or not measured:
         sentences.append(say("Whether the types are measurable was not measured."))
     else:
-        fit = [row.name for row in measured if row.measurable]
+        fit = [row.type for row in measured if row.measurable]
         count = replace(estimate_text(index), text=str(len(fit)))
         names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
-        where = "in this audit" if any(row.error is not None for row in measured) else "by their number of items"
+        where = "in this audit" if any(row.measured for row in measured) else "by their number of items"
         said = "{count} of them {are} measurable {where}, with a standard error of at most .03 for a respondent's score on the type{names}"
-        errors = [row.error for row in measured if row.error is not None and not row.measurable]
+        errors = [row.error for row in measured if row.error is not None and row.measured and not row.measurable]
         more = f"; for the {counted(len(errors), 'other')} it is {_between(errors)}" if errors else ""
         sentences.append(say(said + more + ".", count=count, are="is" if len(fit) == 1 else "are", where=where, names=names))  # fmt: skip
     sentences += _added(audit)

@@ -14,6 +14,7 @@ from hqm.reports.phrases import Sentence, counted, listed, say, used
 from hqm.reports.score_tables import in_order, tied_sets
 from hqm.reports.tables import (
     Text,
+    about,
     estimate_percent,
     estimate_text,
     find,
@@ -22,6 +23,7 @@ from hqm.reports.tables import (
     short,
     small,
 )
+from hqm.reports.units import in_units, is_share
 
 from hqm import BenchmarkAudit, Estimate
 
@@ -57,14 +59,18 @@ def _least(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
     least = find(audit, "discriminability.minimum_difference", metric)
     if least is None or least.value is None:
         return []
-    planned = replace(estimate_text(least), text=small(least.value))
+    planned = replace(estimate_text(least), text=_difference(audit, metric, least.value))
     said = "At the median noise of a pair, a difference of {planned} is found with 80% power by one planned comparison"  # fmt: skip
     holm = find(audit, "discriminability.minimum_difference_holm", metric)
     value = known(least.detail.get("any_pair")) if holm is None else holm.value
     if value is None:
         return [say(said + "; among all pairs, after Holm, it has to be larger, which this audit does not state.", planned=planned)]  # fmt: skip
-    among = replace(estimate_text(holm or least), text=small(value))
+    among = replace(estimate_text(holm or least), text=_difference(audit, metric, value))
     return [say(said + ", and one of {among} among all pairs after Holm.", planned=planned, among=among)]
+
+
+def _difference(audit: BenchmarkAudit, metric: str, value: float) -> str:
+    return f"{small(value)} ({in_units(audit, metric, value)})" if is_share(audit, metric) else in_units(audit, metric, value)  # fmt: skip
 
 
 def _not_separated(audit: BenchmarkAudit, metric: str, absent: Estimate | None) -> tuple[Sentence, ...]:
@@ -98,7 +104,7 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         estimate, items = to_read
         first = [str(row.get("item")) for row in items[:3]]
         expected = [share for row in items[:3] if (share := known(row.get("expected"))) is not None]
-        rate = f" (about {percent(sum(expected) / len(expected))} of them are expected to be faulty)" if expected else ""  # fmt: skip
+        rate = f" ({about(sum(expected) / len(expected))} of such items have a wrong key or mislead strong models)" if expected else ""  # fmt: skip
         link = replace(estimate_text(estimate), text=listed(first))
         sentences.append(say("Read these items first: {items}{rate}.", items=link, rate=rate))
     return tuple(sentences)
@@ -108,7 +114,7 @@ def _named(audit: BenchmarkAudit, named: Estimate) -> Sequence[Sentence]:
     count = int(named.value or 0)
     number_of = replace(estimate_text(named), text=f"{count:,}" if count else "no")
     items = "item" if count == 1 else "items"
-    first = say("A test of single labels names {count} {items} as mislabelled ({sized}).", count=number_of, items=items, sized=used(audit, named))  # fmt: skip
+    first = say("A test of single labels names {count} {items} whose answers look as if the key were wrong ({sized}).", count=number_of, items=items, sized=used(audit, named))  # fmt: skip
     power = expected_power(named)
     if power is None:
         return [first, say("What share of wrong labels it would find was not estimated, so the count does not say how many there are.")]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from hqm.reports.details import by_oracle, used_by
 from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, meaning_of, statistic_name
 
-from hqm import FLAGS, Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, withheld
+from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, short_signature, withheld
 
 DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
@@ -125,6 +124,8 @@ def cell(text: str) -> str:
         words.append(f"judged by {parsed.judge}")
     if parsed.sight:
         words.append(parsed.sight)
+    if parsed.until:
+        words.append(f"stopped ({parsed.until})")
     return ", ".join(words)
 
 
@@ -179,9 +180,9 @@ def anchor(signature: str) -> str:
     """The anchor of a signature on the page.
 
     >>> anchor("benchmark:pope@1|answers:0")
-    's-fb3dee0312'
+    's-fb3dee031250'
     """
-    return f"s-{hashlib.sha256(signature.encode()).hexdigest()[:10]}"
+    return f"s-{short_signature(signature)}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -198,6 +199,16 @@ def percent(share: float | None, digits: int = 0) -> str:
     if float(text) == 100 and share < 1:
         return "over 99%"
     return f"{text.replace('-', '−')}%"
+
+
+def about(share: float) -> str:
+    """A share that is known roughly.
+
+    >>> about(0.256), about(0.9999)
+    ('about 26%', 'over 99%')
+    """
+    text = percent(share)
+    return text if text.startswith(("over", "under")) else f"about {text}"
 
 
 def p_value(value: float | None) -> str:
@@ -229,7 +240,7 @@ def summary(audit: Audit) -> Table:
             wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
                       "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
             estimates = [find(benchmark, indicator, metric) for indicator in wanted]
-            sizes = (f"{benchmark.items:,}", str(len(benchmark.respondents)))
+            sizes = (f"{benchmark.items_used:,}", str(len(benchmark.respondents)))
             head = (benchmark.title, TASKS[benchmark.task], *sizes, metric)
             numbers = (estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates)
             rows.append((*map(Text, head), *numbers, Text(types)))
@@ -271,49 +282,6 @@ def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
     return estimate.interval(inference)
 
 
-def indicators(audit: BenchmarkAudit) -> Table:
-    """Every estimate of a benchmark."""
-    columns = (
-        "Indicator",
-        "Statistic",
-        "Metric",
-        "Compared with",
-        "Value",
-        "95% interval",
-        "n",
-        "Items",
-        "Unscored",
-        "Notes",
-    )
-    rows: list[tuple[Text, ...]] = []
-    used: set[str] = set()
-    for estimate in audit.estimates:
-        statistic = estimate.indicator.partition(".")[2]
-        used.update(estimate.flags)
-        notes = ", ".join([*estimate.flags, *([estimate.status.replace("_", " ")] if estimate.status != "ok" else [])])
-        rows.append(
-            (
-                Text(family_title(estimate)),
-                Text(statistic_name(statistic)),
-                Text(estimate.metric),
-                Text(
-                    " and ".join(cell(name) for name in estimate.other.split(" & ")) if estimate.other else "by itself",
-                    estimate.other,
-                ),
-                estimate_text(estimate),
-                Text(interval(estimate.interval("model_population"), places(estimate)), _methods(estimate)),
-                Text(str(estimate.n_respondents)),
-                Text(f"{estimate.n_items:,}", small=lost_note(estimate)),
-                Text(f"{estimate.unscored:,}"),
-                Text(notes, estimate.reason),
-            )
-        )
-    reasons = {f"{e.status.replace('_', ' ')}: {e.reason}." for e in audit.estimates if e.reason}
-    notes_below = [f"{flag}: {FLAGS[flag]}." for flag in sorted(used) if flag in FLAGS] + sorted(reasons)
-    first = f"Every estimate describes the administration “{cell(audit.reference)}”, by itself or compared with another one."
-    return Table("Indicators", columns, tuple(rows), (4, 6, 7, 8), (first, *notes_below))
-
-
 def lost_note(estimate: Estimate) -> str:
     """What an estimate had to leave out, where it says so; else nothing."""
     of = used_by(estimate)
@@ -340,10 +308,6 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
     return Table("Indicators", columns, tuple(rows), (2, 3, 4), tuple(reasons))
-
-
-def _methods(estimate: Estimate) -> str:
-    return "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
 
 
 def record(audit: Audit) -> Table:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hqm.reports.details import known, rows, type_rows
+from hqm.reports.details import known, rows
 from hqm.reports.score_tables import in_order, made_of
 from hqm.reports.tables import DASH, Table, Text, cell, find, number, short
 
-from hqm import BenchmarkAudit
+from hqm import BenchmarkAudit, types_measured
 
 STEPS = 7
 """How many colours the heat map has."""
@@ -47,21 +47,21 @@ def _heat(values: Sequence[float], lower: bool) -> Any:
 
 def coverage(audit: BenchmarkAudit) -> Table:
     """The eight types with their items, pictures and wordings, their standard error in this audit, and what is missing."""
-    index = find(audit, "types.index", next(iter(audit.metrics), ""))
-    measured = {row.name: row for row in type_rows(index)}
+    estimated = find(audit, "types.index", next(iter(audit.metrics), "")) is not None
+    measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
     lines = []
     for kind, row in audit.coverage.items():
         of_type = measured.get(kind)
         state, lacking = str(row["state"]), DASH
         if of_type is not None:
             state = f"{state}, {'measurable' if of_type.measurable else 'not measurable'}"
-            lacking = f"{of_type.lacking:,}"
+            lacking = f"{of_type.missing:,}"
         lines.append(
             (
                 Text(kind),
                 Text(state, muted=not row["items"]),
                 *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
-                Text(number(of_type.error if of_type is not None else None, 4)),
+                Text(number(of_type.error if of_type is not None and of_type.measured else None, 4)),
                 Text(lacking),
             )
         )

@@ -29,6 +29,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 check_origin()
 assert Path(hqm.__file__).resolve().is_relative_to(ROOT), f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
 
+LONGEST = (
+    "test_shapes.py", "test_site.py", "hostile/test_fuzz.py", "test_wheel.py", "test_tutorial_people.py", "hostile/test_servers.py",
+    "test_audits.py", "test_interruptions.py", "test_interruptions_phases.py", "test_build.py", "test_label_page.py", "test_families.py",
+    "test_ray.py", "test_administer.py", "test_release.py", "test_compare_errors.py", "test_coverage_table.py", "test_advice.py",
+)  # fmt: skip
+"""The files that take most of a minute or more: begun first, so that at the end no process waits for another one's last file."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, deadline=None)
 settings.load_profile("hqm")

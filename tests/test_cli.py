@@ -47,7 +47,8 @@ def test_list_shows_what_there_is(run: Run) -> None:
 
 def test_check_prints_findings(run: Run, dogs: Path) -> None:
     status, out, _ = run("check", dogs)
-    assert status == 0
+    assert (status, "I101 image-missing" in out) == (1, True)
+    assert run("check", dogs, "--ignore", "I")[0] == 0
     assert "mine@1: 12 items, 6 pictures" in out
     checked = json.loads(run("check", dogs, "--json")[1])[0]
     assert checked["targets"] == {"no": 6, "yes": 6}
@@ -57,7 +58,7 @@ def test_check_prints_findings(run: Run, dogs: Path) -> None:
 def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Path) -> None:
     status, out, _ = run("forms", dogs, "--out", tmp_path / "form.jsonl")
     assert status == 0
-    assert "12 of 12 items have a parallel form" in out
+    assert "12 of 12 items have this form" in out
     assert "Is there a dog in the image?  [yes]  ->  Is there no dog in the image?  [no]" in out
     assert len((tmp_path / "form.jsonl").read_text().splitlines()) == 12
 
@@ -237,8 +238,9 @@ def test_every_option_has_a_help_text() -> None:
     from typer.main import get_command
 
     from hqm.cli import app
+    from hqm.commands.help import every_command
 
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in every_command(get_command(app)).items():
         assert command.help, name
         for parameter in command.params:
             assert getattr(parameter, "help", None), f"{name}: {parameter.name}"
@@ -310,19 +312,28 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
     from typer.main import get_command
 
     from hqm.cli import app
+    from hqm.commands.help import every_command
 
     texts: dict[str, set[tuple[str, str]]] = {}
-    for command in get_command(app).commands.values():  # type: ignore[attr-defined]
+    for command in every_command(get_command(app)).values():
         for parameter in command.params:
             for flag in parameter.opts:
                 if flag.startswith("-"):
                     texts.setdefault(flag, set()).add((parameter.help, str(parameter.default)))
     assert {flag for flag, said in texts.items() if len(said) > 1} == {
         "--to", "--from", "--out", "--images",  # another file in each command
+        "--metric",  # `hqm shorten` takes the metrics that the short form keeps, `hqm design` the one whose study is designed
         "--data",  # `hqm fetch` writes into it
         "--store",  # `hqm import` adds to it, `hqm compare` reads it
         "--scoring", "--parser", "--judge",  # `hqm compare` takes several of each, to compare them
         "--respondent",  # `hqm import` takes one, the name to store a log under
+        "--benchmark",  # `hqm import` needs one, `hqm export --to eee` takes those that the store has
+        "--columns",  # `hqm new` names the columns of a benchmark's questions, `hqm audit --table` those of a table
+        "--seed",  # `hqm build` and `hqm label plan` draw with it; the others derive the seeds of requests from it
+        "--items",  # `hqm build` is told how many to make, `hqm audit --table` how many are behind each score
+        "--forms",  # `hqm shorten` is told how many to make; the others name those to ask
+        "--form",  # `hqm forms` shows one by its name, the others are brought one in a file
+        "--judgements",  # one file to `hqm score`, several to `hqm audit`
     }  # fmt: skip
 
 

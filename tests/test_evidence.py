@@ -256,8 +256,9 @@ def own_callers(run: Callable[[], object], name: str, file: str, caller: str = "
 
     def own(frame: FrameType) -> bool:
         code = frame.f_code
-        # a comprehension is no call of ours, nor is what dataclasses write ("<string>")
-        return code.co_filename.startswith(root) and "/tests/" not in code.co_filename and "/.venv/" not in code.co_filename and not code.co_name.startswith("<")  # fmt: skip
+        # a comprehension is no call of ours, nor is what dataclasses write ("<string>"), nor the command line library's own step
+        # from a command to its function, which `GroupedCommand.invoke` stands in for
+        return code.co_filename.startswith(root) and "/tests/" not in code.co_filename and "/.venv/" not in code.co_filename and not code.co_name.startswith("<") and code.co_name != "invoke"  # fmt: skip
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code

@@ -1,6 +1,7 @@
 """Every flag has one case where it is raised and one where it must not be; planted effects are found."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hqm.auditing.families import families_of
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.flags import FLAGS, length_confound, warn
 from hqm.judges.labels import FAITHFUL
+from hqm.labels.pooling import PooledLabels
 from hqm.psychometrics import family_dependence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
@@ -335,6 +337,47 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
     }
     assert estimates["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
     assert estimates["criterion.rogan_gladen"].value is None
+
+
+def by_people(
+    rates: MADE, chosen: MADE, stale: int = 0, probability: float | None = None
+) -> tuple[list[Estimate], ScoreMatrix]:
+    """People's labels, all of them right, of the answers that are chosen."""
+    rng = np.random.default_rng(23)
+    truth = answers(rates, chosen.shape[1], rng)
+    first = matrix(np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth))
+    chosen = chosen < np.where(first.values == 1, 0.3, 0.7 if probability is None else 0.3)
+    whole = labelled(truth, first, truth.shape[1])
+    values = np.where(chosen, whole.values, np.nan)
+    tallies = {"faithful": np.where(chosen, truth, 0.0), "n": chosen.astype(float)}
+    labels = replace(whole, values=values, tallies=tallies)
+    sample = PooledLabels(
+        judgements=(),
+        probabilities={}
+        if probability is None
+        else {(first.respondents[k], first.items[i].id): probability for k, i in np.argwhere(chosen)},
+        stale=stale,
+    )
+    estimates = compare("judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, sample=sample)
+    return estimates, first
+
+
+def test_labels_not_random() -> None:
+    """Wrong answers are labelled more than twice as often as right ones; then all with one probability."""
+    chance = np.random.default_rng(22).random((24, 400))
+    estimates, first = by_people(GOOD, chance)
+    assert "LABELS_NOT_RANDOM" in raised(estimates, first)
+    by = {e.indicator: e for e in estimates}
+    assert by["criterion.prediction_powered"].value is None, "nothing is corrected by such labels"
+    drawn, first = by_people(GOOD, chance, probability=0.3)
+    assert "LABELS_NOT_RANDOM" not in raised(drawn, first)
+    assert {e.indicator: e for e in drawn}["criterion.prediction_powered"].value is not None
+
+
+def test_stale_labels() -> None:
+    chance = np.random.default_rng(22).random((24, 400))
+    assert "STALE_LABELS" in raised(*by_people(GOOD, chance, stale=3, probability=0.3))
+    assert "STALE_LABELS" not in raised(*by_people(GOOD, chance, probability=0.3))
 
 
 def test_unparsed() -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,78 +13,200 @@ from hypothesis import strategies as st
 
 import hqm
 from hqm import DataError, Form, Item, NoRule
-from hqm.forms.build import build_parallel, count_rules, is_negated, read_form, write_form
+from hqm.forms.build import (
+    build_parallel,
+    build_rewording,
+    count_reasons,
+    count_rules,
+    is_negated,
+    read_form,
+    write_form,
+)
 from hqm.forms.options import render_options, shuffle_item
 from hqm.forms.polar import flip
 from hqm.forms.wording import INSTRUCTIONS, rephrase
+from hqm.lint.wordings import AFFIRMS, DOUBLED, SCOPE, SPLIT, check_wordings, faults_of_negation
 from hqm.types import LETTERS
 
 FLIPPED = {
     "Is there a dog in the image?": "Is there no dog in the image?",
-    "Is there an umbrella in the image?": "Is there no umbrella in the image?",
     "Are there any potatoes in this figure?": "Are there no potatoes in this figure?",
-    "Is there one toothbrush in this image?": "Is there not one toothbrush in this image?",
-    "Are there two horses in this image?": "Are there not two horses in this image?",
-    "Are there exactly two circles?": "Are there not exactly two circles?",
     "Is there direct contact between the cat and ground?": "Is there no direct contact between the cat and ground?",
+    "Is there a dog and a cat in the image?": "Is it false that there is a dog and a cat in the image?",
+    "Is there a dog in every room?": "Is it false that there is a dog in every room?",
+    "Are there a lot of people?": "Is it false that there are a lot of people?",
+    # numbers
+    "Is there one toothbrush in this image?": "Is the number of toothbrushes in this image other than one?",
+    "Is there one person in the image?": "Is the number of people in the image other than one?",
+    "Is there one cup of tea on the table?": "Is the number of cups of tea on the table other than one?",
+    "Are there two horses in this image?": "Is the number of horses in this image other than two?",
+    "Are there exactly two circles?": "Is the number of circles other than two?",
+    "Are there a total of four people? Please answer yes or no.": "Is the number of people other than four? Please answer yes or no.",
+    "Are there at least three people?": "Is it false that there are at least three people?",
+    "Are there more circles than squares?": "Is it false that there are more circles than squares?",
+    # "not" behind a short subject with "the" only
     "Is the sky sunny in this image?": "Is the sky not sunny in this image?",
-    "Is the sea calm in this image?": "Is the sea not calm in this image?",
     "Is the traffic light red in this image?": "Is the traffic light not red in this image?",
-    "Is the traffic light in the image?": "Is the traffic light not in the image?",
     "Does the lion open your mouth in this image?": "Does the lion not open your mouth in this image?",
-    "Does the person go fishing in this image?": "Does the person not go fishing in this image?",
-    "Is the dog on the table?": "Is the dog not on the table?",
-    "Is the man in the red shirt wearing a hat?": "Is the man in the red shirt not wearing a hat?",
-    "Is this a dog?": "Is this not a dog?",
-    "Is this image a painting?": "Is this image not a painting?",
-    "Are these two dogs brown?": "Are these two dogs not brown?",
-    "Is it night in the image?": "Is it not night in the image?",
-    "Can you see a dog?": "Can you not see a dog?",
-    "Has the man got a hat?": "Has the man not got a hat?",
-    # an indefinite subject is denied before its quantifier: "Is a dog not asleep?" can be true beside "Is a dog asleep?"
-    "Is a dog asleep?": "Is no dog asleep?",
-    "Is anyone smiling in the image?": "Is no one smiling in the image?",
-    "Are all the cats black?": "Are not all the cats black?",
-    "Are any of the cats black?": "Are none of the cats black?",
-    "Is one of the men sitting?": "Is not one of the men sitting?",
-    # clauses before and instructions after keep their places
-    "According to the map, is Montana larger than Texas?": "According to the map, is Montana not larger than Texas?",
+    "Is the top line the same size as the bottom line?": "Is the top line not the same size as the bottom line?",
     "Is the green line shorter than the red line? Yes or No": "Is the green line not shorter than the red line? Yes or No",
-    "Does the cat sit here? Please answer yes or no.": "Does the cat not sit here? Please answer yes or no.",
-    'Does the sign say "STOP"?': 'Does the sign not say "STOP"?',
+    # everything that "isn't" could be heard in, and everything wider, is denied as a whole
+    "Is this a dog?": "Is it false that this is a dog?",
+    "Is it night in the image?": "Is it false that it is night in the image?",
+    "Can I take the Blue Line?": "Is it false that I can take the Blue Line?",
+    "Are all the cats black?": "Is it false that all the cats are black?",
+    "Are both doors open?": "Is it false that both doors are open?",
+    "Is one of the men sitting?": "Is it false that one of the men is sitting?",
+    "Is a dog asleep?": "Is it false that a dog is asleep?",
+    "Has the man got a hat?": "Is it false that the man has got a hat?",
+    "Should the man wear a helmet?": "Is it false that the man should wear a helmet?",
+    "Is he the only person in the room?": "Is it false that he is the only person in the room?",
+    "Is the tallest building red?": "Is the tallest building not red?",
+    "Does China have the largest population, followed by India?": "Is it false that China has the largest population, followed by India?",
+    "Does A flow north, while B flows south?": "Is it false that A flows north, while B flows south?",
+    "Does the value of the square root of 2 range from 1.40 to 1.41?": "Is it false that the value of the square root of 2 ranges from 1.40 to 1.41?",
+    "Are all the animals in this figure chickens?": "Is it false that all the animals in this figure are chickens?",
+    "Are all the characters here from a film?": "Is it false that all the characters here are from a film?",
+    'Is the word in the logo "angie\'s"?': 'Is it false that the word in the logo is "angie\'s"?',
+    'Is the text on the sign "Is there a dog?"': 'Is it false that the text on the sign is "Is there a dog?"?',
+    "Whether the red shape is a square? Yes or No": "Is it false that the red shape is a square? Yes or No",
+    # "any" in the subject
+    "Is anyone smiling in the image?": "Is no one smiling in the image?",
+    "Are any of the cats black?": "Are none of the cats black?",
+    # what stands before and behind keeps its place
+    "According to the map, is Montana larger than Texas?": "According to the map, is it false that Montana is larger than Texas?",
+    "If AF, BE, CD, are the three midlines, is M the centroid?": "If AF, BE, CD, are the three midlines, is it false that M is the centroid?",
+    "A man rides a horse. Is he old?": "A man rides a horse. Is it false that he is old?",
+    "Question: Is the bus yellow? Answer:": "Question: Is the bus not yellow? Answer:",
     "Is the text made by John F. Kennedy?": "Is the text not made by John F. Kennedy?",
-    # adjectives before their noun, places behind it, names, geometry
-    "Is the right orange circle larger than the left orange circle?": "Is the right orange circle not larger than the left orange circle?",
-    "Are the two red vertical lines parallel?": "Are the two red vertical lines not parallel?",
-    "Is the bowl with fruit on the table?": "Is the bowl with fruit not on the table?",
-    "Is the center area on the left larger than the one on the right?": "Is the center area on the left not larger than the one on the right?",
-    "Is angle A larger than angle B?": "Is angle A not larger than angle B?",
-    "Is angle 1 + angle 2 < 180 ?": "Is angle 1 + angle 2 not < 180 ?",
-    "If AF, BE, CD, are the three midlines, is M the centroid?": "If AF, BE, CD, are the three midlines, is M not the centroid?",
-    "Is the formula E=mc^2 representative of it?": "Is the formula E=mc^2 not representative of it?",
-    "Is this poster for the TV series Reply 1988?": "Is this poster not for the TV series Reply 1988?",
-    "Did Hispanic and Asian households earn the most?": "Did Hispanic and Asian households not earn the most?",
-    "Did the year 2004 witness a higher toll than 2005?": "Did the year 2004 not witness a higher toll than 2005?",
-    "Is the soup in the bowl green in color?": "Is the soup in the bowl not green in color?",
-    "Were Asians the largest group?": "Were Asians not the largest group?",
-    "Did China's exports experience a decrease?": "Did China's exports not experience a decrease?",
-    # a question that is negated already loses its negation
-    "Is the cat not asleep?": "Is the cat asleep?",
+    "Is it made in the U.K.?": "Is it false that it is made in the U.K.?",
+    "Is angle 1 + angle 2 < 180 ?": "Is it false that angle 1 + angle 2 < 180 ?",
+    # where a reader took a turned question otherwise (docs/negations.md)
+    "Is there one cat sleeping on the bed?": "Is it false that there is one cat sleeping on the bed?",
+    "Is the red ball as big as the blue ball?": "Is the red ball not as big as the blue ball?",
+    "Is the glass almost empty?": "Is it false that the glass is almost empty?",
+    "Is it true that the dog is asleep?": "Is it false that the dog is asleep?",
+    "Is angle 1 equal to angle 2?": "Is it false that angle 1 is equal to angle 2?",
+    "Is the price of the milk $3.50?": "Is it false that the price of the milk is $3.50?",
+    "Are there 10 or more people?": "Is it false that there are 10 or more people?",
+    "Are there dogs as well as cats?": "Is it false that there are dogs as well as cats?",
+    "Were there three cups at first?": "Was the number of cups at first other than three?",
+    "Please answer yes or no. Is there a cat?": "Please answer yes or no. Is there no cat?",
+    "Is the woman kick in this image?": 'Is "no" the right answer to "Is the woman kick in this image?"',
+    "Is the giraffe eating leaves from the tree?": 'Is "no" the right answer to "Is the giraffe eating leaves from the tree?"',
+    "Is the liquid in the glass water?": 'Is "no" the right answer to "Is the liquid in the glass water?"',
+    "Is the organ shown in the diagram the heart?": 'Is "no" the right answer to "Is the organ shown in the diagram the heart?"',
+    "Is the actor in the center Brad Pitt?": 'Is "no" the right answer to "Is the actor in the center Brad Pitt?"',
+    "Is the horse on the left brown?": 'Is "no" the right answer to "Is the horse on the left brown?"',
+    "Is Anna, the girl on the left, smiling?": 'Is "no" the right answer to "Is Anna, the girl on the left, smiling?"',
+    # where the order of a statement would be a guess, the question is quoted
+    "Is the person swim in this image?": 'Is "no" the right answer to "Is the person swim in this image?"',
+    "Does the snow white in this image?": 'Is "no" the right answer to "Does the snow white in this image?"',
+    "Are the people that are walking wearing helmets?": 'Is "no" the right answer to "Are the people that are walking wearing helmets?"',
+    "Is the cake on the plate chocolate? Answer yes or no.": 'Is "no" the right answer to "Is the cake on the plate chocolate?" Answer yes or no.',
 }
 
 
 @pytest.mark.parametrize(("question", "flipped"), FLIPPED.items())
 def test_a_question_flips(question: str, flipped: str) -> None:
     assert flip(question).prompt == flipped
+    assert faults_of_negation(flipped) == []
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Which country is larger?", "Whether lines are parallel?", "Describe the image.", "Is there no dog?", "Is", ""],
-)
-def test_a_question_without_a_rule_is_not_guessed(question: str) -> None:
-    with pytest.raises(NoRule):
+NO_OPPOSITE = {
+    "Which country is larger?": "it asks with 'which'",
+    "Describe the image.": "opens",
+    "Is": "nothing follows",
+    "": "asks nothing",
+    "Is there no dog?": "negated already",
+    "Isn't this a dog?": "negated already",
+    "Is the cat not asleep?": "negated already",
+    "The sky is blue, isn't it?": "by a tag",
+    "Is the scene indoors or outdoors?": "to choose",
+    "Is the car parked on the street? Where?": "more than one",
+    "Is it red and is it large?": "more than one",
+    "Is there a sign? If so, describe it.": "depends on the answer",
+    "May I ask if this is a dog?": "request",
+    "Can you describe the dog?": "request",
+    "Are you able to describe the dog?": "request",
+    "Is the cat black? If unsure, say no.": "says what yes means",
+    "Answer yes if there is a dog and no otherwise. Is there a dog?": "says what yes means",
+}
+
+
+@pytest.mark.parametrize(("question", "reason"), NO_OPPOSITE.items())
+def test_a_question_without_a_clear_opposite_is_left_out_with_its_reason(question: str, reason: str) -> None:
+    with pytest.raises(NoRule, match=reason):
         flip(question)
+
+
+AFFIRMING = {
+    "Are there not three men?": AFFIRMS,
+    "Is there not one dog?": AFFIRMS,
+    "Are not two circles red?": AFFIRMS,
+    "According to the text, is this not a dog?": AFFIRMS,
+    "According to the map, can I not take the Blue Line?": AFFIRMS,
+    "Aren't there two dogs?": AFFIRMS,
+    "Does the value of the square not root of 2 range from 1 to 2?": SPLIT,
+    "Is the man not without no hat?": DOUBLED,
+    "Is it false that the dog is not asleep?": DOUBLED,
+    "Is the sign not only red?": SCOPE,
+    "Does China not have the largest population, followed by India?": SCOPE,
+    "Is there no dog and a cat in the image?": SCOPE,
+}
+
+
+@pytest.mark.parametrize(("question", "fault"), AFFIRMING.items())
+def test_the_linter_names_what_does_not_invert(question: str, fault: str) -> None:
+    assert fault in faults_of_negation(question)
+
+
+def test_the_linter_checks_a_form_that_somebody_brings() -> None:
+    prompts = ["Is the sky blue?", "Is the dog asleep?", "Is there a cat?", "Is it day?"]
+    original = Form("original", tuple(Item(str(i), text, "yes_no", "yes") for i, text in enumerate(prompts)))
+    brought = ["Isn't the sky blue?", "Is the dog not asleep?", "Is there a cat?", "Is it false that it is day?"]
+    targets = ["no", "yes", "no", "no"]
+    form = Form(
+        "mine", tuple(Item(str(i), p, "yes_no", t) for i, (p, t) in enumerate(zip(brought, targets, strict=True)))
+    )
+    findings = {finding.name: finding for finding in check_wordings(original, form)}
+    assert {name: finding.count for name, finding in findings.items()} == {
+        AFFIRMS: 1, "negation-same-answer": 1, "form-same-words": 1,
+    }  # fmt: skip
+    row = findings[AFFIRMS].to_dict()
+    assert (row["code"], row["severity"]) == ("F101", "error")
+    assert row["remedy"].startswith("Ask")
+    assert row["examples"][-1] == "all of them: 0"
+
+
+def test_further_wordings_differ_from_the_original_and_from_each_other() -> None:
+    items = (
+        Item("1", "Is there a dog?", "yes_no", "yes"), Item("2", "Are all the dogs black?", "yes_no", "no"),
+        Item("3", "Does the dog walking?", "yes_no", "no"), Item("4", "Which?", "yes_no", "no"),
+    )  # fmt: skip
+    original = Form("original", items)
+    first = build_parallel(original)
+    second = build_rewording(original, 2, [first])
+    third = build_rewording(original, 3, [first, second])
+    assert [item.target for item in second.items] == ["yes", "no", "no"], "the second keeps the right answers"
+    assert [item.target for item in third.items] == [item.target for item in first.items] == ["no", "yes", "yes"]
+    for key in "123":
+        assert len({form.by_id[key].prompt for form in (original, first, second, third)}) == 4
+    assert [is_negated(form.by_id["1"]) for form in (first, second, third)] == [True, False, True]
+    assert [form.left_out[0].id for form in (first, second, third)] == ["4"] * 3
+    assert build_rewording(original, 3, [first, second]) == third
+    assert count_reasons(build_rewording(original, 4, [])) == {"a text has 3 rewordings": 4}
+
+
+@given(st.integers(2, 5), st.text(min_size=1, max_size=5))
+def test_every_order_of_options_is_another_one(count: int, key: str) -> None:
+    item = Item(key, "Which?", "choice", "A", options=tuple("vwxyz"[:count]))
+    draws = min(math.factorial(count) - 1, 9)
+    made = [shuffle_item(item, draw) for draw in range(1, draws + 1)]
+    assert len({each.options for each in [item, *made]}) == draws + 1
+    assert all(each.options[LETTERS.index(str(each.target))] == "v" for each in made)
+    with pytest.raises(NoRule, match="orders"):
+        shuffle_item(item, math.factorial(count))
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +246,11 @@ def test_amber_is_negated_where_its_own_pairs_differ(flipped: Callable[[str], tu
             # every subject in AMBER is one word: "Is the sky", "Does the cat"
             if parallel[item.id].prompt.split() != [*words[:3], "not", *words[3:]]:
                 wrong[item.prompt] += 1
-    # two questions whose grammar is beyond repair
-    assert set(wrong) <= {"Is the forest fruit trees withering in this image?", "Is the woman kick in this image?"}
+    # denied as a whole, or quoted because the release's grammar is broken ("Does the dog walking in this image?")
+    assert sum(wrong.values()) <= 100
+    plain = [parallel[item.id] for item in original.items if item.prompt in wrong]
+    # of these one has its "not" behind a verb where the release has no noun: "Is the woman kick in this image?"
+    assert Counter(item.rule for item in plain)["polar.not"] <= 1
 
 
 @given(
@@ -188,7 +314,8 @@ def test_a_form_lists_what_it_leaves_out() -> None:
     assert parallel.items[0].target == "no"
     assert is_negated(parallel.items[0])
     assert [(out.id, out.prompt) for out in parallel.left_out] == [("2", "Which one?")]
-    assert count_rules(parallel) == {"polar.not": 1}
+    assert count_rules(parallel) == {"polar.false": 1}
+    assert count_reasons(parallel) == {"it asks with 'which'": 1}
 
 
 def test_a_person_reviews_a_form_and_feeds_it_back(tmp_path: Path) -> None:
@@ -200,7 +327,7 @@ def test_a_person_reviews_a_form_and_feeds_it_back(tmp_path: Path) -> None:
     rows[1] = {"id": "2", "prompt": "Is it not the first one?", "target": "yes", "rule": "polar.person"}
     path.write_text("\n".join(map(json.dumps, rows)))
     read = read_form(path, form)
-    assert [item.prompt for item in read.items] == ["Is it not red?", "Is it not the first one?"]
+    assert [item.prompt for item in read.items] == ["Is it false that it is red?", "Is it not the first one?"]
     assert is_negated(read.items[1])
     assert read.left_out == ()
 

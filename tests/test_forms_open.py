@@ -1,15 +1,16 @@
 """Open questions and instructions in other words: every rule, what stays out, and what a rewrite must keep."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hqm import Item, NoRule
-from hqm.forms.build import flip_item, rephrase_item
-from hqm.forms.denial import deny, is_compound
-from hqm.forms.open import rephrase_open
+from hqm import Form, Item, NoRule
+from hqm.forms.build import build_parallel, count_modes, flip_item, rephrase_item
+from hqm.forms.mode import mode_of
+from hqm.forms.open import look_first, rephrase_open
 
 SAID = {
     # (rule, question, other words)
@@ -80,10 +81,58 @@ SAID = {
 }  # fmt: skip
 
 
+KEPT = {
+    "Who is sitting on the bench?": ("open.wh", "Could you tell me who is sitting on the bench?"),
+    "In the image, which truck (left or right) has its door open?": (
+        "open.wh", "In the image, could you tell me which truck (left or right) has its door open?",
+    ),
+    "Which of these objects can be found in the image? (A) A hoop, (B) A pole?": (
+        "open.wh", "Could you tell me which of these objects can be found in the image? (A) A hoop, (B) A pole?",
+    ),
+    "What is the color of the shirt the young man is wearing?": (
+        "open.attribute", "Could you tell me the color of the shirt the young man is wearing?",
+    ),
+    "Is the scene indoors or outdoors?": ("open.whether", "Would you say that the scene is indoors or outdoors?"),
+    "Is there a television visible? Answer Yes or No.": (
+        "open.whether", "Would you say that there is a television visible? Answer Yes or No.",
+    ),
+    "Count the number of designs on the carpet.": ("open.please", "Please count the number of designs on the carpet."),
+    "Please locate the tall man. Describe his gesture.": ("open.please", "Locate the tall man. Describe his gesture."),
+    "Can you please point out the purple bowl?": ("open.could", "Could you please point out the purple bowl?"),
+    "Based on the image, compose a haiku.": ("open.please", "Based on the image, please compose a haiku."),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(("question", "said"), SAID.items())
-def test_a_question_is_said_in_other_words(question: str, said: tuple[str, str]) -> None:
+def test_a_question_is_said_in_other_words_and_mode(question: str, said: tuple[str, str]) -> None:
+    rule, prompt = said
+    changes = prompt.startswith("Tell me") or "Tell me" in prompt or "I would like" in prompt
+    made = rephrase_open(question, keep_mode=not changes)
+    expected = rule.replace("open.", "open.tell_") if "Tell me" in prompt else rule
+    assert (made.rule, made.prompt) == (expected, prompt)
+
+
+@pytest.mark.parametrize("question", SAID)
+def test_every_rewording_keeps_the_mode_unless_told_otherwise(question: str) -> None:
+    assert mode_of(rephrase_open(question).prompt) == mode_of(question)
+    assert mode_of(look_first(question).prompt) == mode_of(question)
+
+
+@pytest.mark.parametrize(("question", "said"), KEPT.items())
+def test_a_question_stays_a_question_and_an_instruction_one(question: str, said: tuple[str, str]) -> None:
     made = rephrase_open(question)
     assert (made.rule, made.prompt) == said
+
+
+def test_changes_of_mode_are_counted() -> None:
+    original = Form("original", tuple(Item(str(i), text, "vqa", "x") for i, text in enumerate(SAID)))
+    turned = tuple(
+        replace(i, prompt=rephrase_open(i.prompt, keep_mode=False).prompt)
+        for i in original.items
+        if "Who is" in i.prompt
+    )
+    assert count_modes(original, Form("turned", turned)) == {"question to command": 1}
+    assert count_modes(original, build_parallel(original)) == {}
 
 
 @pytest.mark.parametrize(
@@ -134,9 +183,6 @@ def test_every_word_of_the_content_stays(frame: str, noun: str) -> None:
 
 def test_a_compound_question_is_denied_as_a_whole() -> None:
     question = "Does the Oyashio Current flow from the south, while the Kuroshio flows from the north?"
-    assert is_compound(question)
     made = flip_item(Item("1", question, "yes_no", "yes"))
     assert made.prompt.startswith("Is it false that the Oyashio Current flows from the south, while the Kuroshio flows")
     assert (made.rule, made.target) == ("polar.false", "no")
-    with pytest.raises(NoRule):
-        deny("Which is larger?")

@@ -135,9 +135,13 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
     ("text", "sentence"),
     [
         ("name = ", "no TOML"),
-        ('name = "x"\n[limit]\nunscored = 1', "'limit' is wrong"),
+        ('name = "x"\n[limit]\nunscored = 1', r"unknown key 'limit'\. Did you mean 'limits'\? See"),
         ('name = "x"\n[[require]]\nindicator = "a.b"\nat_least = 0.9', "a point estimate is no evidence"),
-        ('name = "x"\n[[require]]\nindicator = "a.b"\nexact = true', "give at_least or at_most"),
+        ('name = "x"\n[[require]]\nindicator = "a.b"\nexact = true', "give one of at_least, at_most and within"),
+        (
+            'name = "x"\n[[require]]\nindicator = "parallel_forms.mean_shift"\nwithin = 0.02\nend = "upper"\ninterval = "fixed_models"',
+            "both ends",
+        ),
         (
             'name = "x"\n[[require]]\nindicator = "criterion.rho_g"\nexact = true\nat_least = 0',
             "no audit estimates 'criterion.rho_g'",
@@ -158,6 +162,21 @@ def test_the_end_that_a_policy_names_decides() -> None:
     assert outcome(audit_of(wide), asked(interval="fixed_models", at_most=0.6, end="lower")) == "PASS"
     sentence = hold_against(audit_of(wide), asked(interval="fixed_models", at_least=0.9)).tests[-1].sentence
     assert sentence.startswith("lower end 0.500 of fixed_models (these respondents, other items), at least 0.9")
+
+
+@pytest.mark.parametrize(
+    ("ends", "outcome_expected"),
+    [((-0.004, 0.012), "PASS"), ((-0.004, 0.021), "FAIL"), ((-0.03, -0.005), "FAIL"), ((0.4, 0.5), "FAIL")],
+)
+def test_a_margin_of_equivalence_is_declared_in_the_policy(ends: tuple[float, float], outcome_expected: str) -> None:
+    shift = estimate("parallel_forms.mean_shift", *ends, value=sum(ends) / 2, n_items=100)
+    wanted = policy(require=[{"indicator": "parallel_forms.mean_shift", "interval": "fixed_models", "within": 0.02}])
+    test = hold_against(audit_of(shift), wanted).tests[-1]
+    assert test.outcome == outcome_expected
+    assert "-0.02 to 0.02 is asked for" in test.sentence
+    assert ("change `within`" in test.remedy) == (outcome_expected == "FAIL")
+    # a difference that lies outside itself does not come inside with more items
+    assert ("More items will not do" in test.remedy) == (abs(sum(ends) / 2) > 0.02)
 
 
 def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:

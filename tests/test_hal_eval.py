@@ -91,7 +91,7 @@ def test_four_forms_of_one_question(questions: Any) -> None:
         "original": "yes", "parallel": "yes", "flipped": "no", "cot": "yes",
     }  # fmt: skip
     assert first["cot"].prompt.startswith(first["parallel"].prompt + "\n")
-    assert "contradicts the image?" in first["flipped"].prompt
+    assert "does not match the image?" in first["flipped"].prompt
     assert all(a.target != b.target for a, b in zip(forms["original"].items, forms["flipped"].items, strict=True))
 
 

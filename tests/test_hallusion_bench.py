@@ -13,6 +13,7 @@ import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Form, Response, Verdict
 from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
+from hqm.lint.wordings import faults_of_negation
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 
 pytestmark = pytest.mark.data
@@ -84,31 +85,36 @@ def test_oddities(data: Path) -> None:
 # --- the parallel form ---
 
 
-def test_1096_questions_flip_and_the_others_are_listed(benchmark: Benchmark) -> None:
+def test_1106_questions_flip_and_the_others_are_listed(benchmark: Benchmark) -> None:
     parallel, original = benchmark.parallel_form, benchmark.original.by_id
-    assert len(parallel) == 1096
+    assert len(parallel) == 1106
     left = {out.id: out.reason for out in parallel.left_out}
     assert sum("which" in original[i].prompt.lower() for i in left) == 18
-    assert sum("Whether " in original[i].prompt for i in left) == 12
+    assert sum("negated" in reason for reason in left.values()) == 2
     assert [i for i, reason in left.items() if "both answers" in reason] == [f"VD_math_5_0_{q}" for q in range(3)]
     for item in parallel.items:
         before = original[item.id]
         assert {before.target, item.target} == {"yes", "no"}
-        # one word is added (or "a" becomes "no"), or the whole is denied; instructions stay behind
-        assert item.prompt.rpartition("?")[2] == before.prompt.rpartition("?")[2]
-        assert item.rule in ("polar.not", "polar.no", "polar.false")
-        assert " not " in item.prompt or " no " in item.prompt or " is it false that " in f" {item.prompt.lower()}"
+        # one word is added (or "a" becomes "no"), or the whole is denied or quoted; instructions stay behind
+        assert item.prompt.rpartition("?")[2].strip('"”') == before.prompt.rpartition("?")[2]
+        assert item.rule in ("polar.not", "polar.no", "polar.false", "polar.quoted")
+        signs = (" not ", " no ", " is it false that ", '"no" the right answer')
+        assert any(sign in f" {item.prompt.lower()}" for sign in signs)
+        assert faults_of_negation(item.prompt) == []
 
 
 @pytest.mark.parametrize(
     ("key", "flipped"),
     [
-        ("VS_chart_0_0_1", "Is Switzerland, not the leading importing country of gold"),
-        ("VD_illusion_0_0_1", "Is the right orange circle not larger than the left orange circle?"),
-        ("VD_math_2_0_0", "Is angleA + angleB +angleC not = 180?"),
-        ("VS_ocr_0_1_0", "According to the image, does π(pi) not range from 3.1415926 to 3.1415927?"),
+        ("VS_chart_0_0_1", "Is it false that Switzerland is the leading importing country of gold"),
+        ("VD_illusion_0_0_1", "Is it false that the right orange circle is larger than the left orange circle?"),
+        ("VD_math_2_0_0", "Is it false that angleA + angleB +angleC = 180?"),
+        ("VS_ocr_0_1_0", "According to the image, is it false that π(pi) ranges from 3.1415926 to 3.1415927?"),
         ("VS_map_10_0_0", "Is it false that the Oyashio Current flows from the south to the north, while the Kuroshio"),
-        ("VD_math_17_0_0", "If AE = CE and AB=BC, is BE not perpendicular to AC? Please answer yes or no."),
+        (
+            "VD_math_17_0_0",
+            "If AE = CE and AB=BC, is it false that BE is perpendicular to AC? Please answer yes or no.",
+        ),
     ],
 )
 def test_hard_questions_are_negated_where_they_should(benchmark: Benchmark, key: str, flipped: str) -> None:

@@ -22,11 +22,15 @@ MODULES = sorted(p for folder in PRODUCT for p in (ROOT / folder).rglob("*.py"))
 
 LAYERS = (
     "__init__",  # the public names: for users, never for a module of hqm
+    "__main__",  # the program: Ctrl-C is heard before the command line is loaded
     "cli",
     "commands",
     "comparison",
+    "decisions",
     "auditing",
     "indicators",
+    "builders",
+    "labels",
     "judges",
     "administration",
     "lint",

@@ -16,6 +16,8 @@ from hqm.auditing.gate import Policy
 from hqm.benchmark.recorded import Recording
 from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
 from hqm.judges.labels import FAITHFUL
+from hqm.judges.stages import StageEvidence
+from hqm.labels.pooling import PooledLabels
 from hqm.lint import leaks
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.scoring.metrics import ACCURACY as CHOICE
@@ -129,6 +131,8 @@ def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchma
     table = np.stack([anna.ravel(), ben.ravel()])
     assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
     assert agreed.detail["raters"] == 2
+    counted, ties = audit.estimate("criterion.labelled_answers"), int((anna != ben).sum())
+    assert (counted.value, counted.detail["without_majority"]) == (300 - ties, ties)
     pearson = audit.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
     again = hqm.audit(hqm.gather(quiz, store, stored))
@@ -165,7 +169,19 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
     scored = replace(made.matrix(noisy, of=questions), words=rng.integers(2, 9, noisy.shape).astype(float))
     labels = made.labelled(answers[0], scored, 120)
-    comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **settings)
+    given = {
+        f"human:{name}": {(labels.respondents[0], item.id): float(rng.random() < 0.5) for item in labels.items}
+        for name in ("anna", "ben")
+    }
+    sample = PooledLabels(judgements=(), pool="majority", raters=given)
+    levels = {"sample": sample, "levels": ("model", "answer", "item")}
+    comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **levels, **settings)
+    said = (rng.random(60) < 0.7).astype(float)
+    stage = StageEvidence(
+        role="verifier", label="a@1", unit="fact", yes="holds", no="does not hold", judge=said, human=np.roll(said, 1),
+        clusters=[f"p{i // 3}" for i in range(60)], weights=np.ones(60), not_asked=0, unread=0, unresolved=0,
+    )  # fmt: skip
+    comparisons.compare_stage(stage, scored, labels, made.PROTOCOL)
     form = Form("original", first.items)
     list(comparisons.describe(first, form=form, claimed=("existence",), families=first.respondents, **settings))
     expected = case("expected", "", (first,), **settings)
@@ -236,7 +252,10 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
             if answer.coefficient.value not in set(numbers_in(results)) and not indicator.compute.__doc__:
                 wrong.append(f"{indicator.name}: a docstring must say how it is made from their results")
     assert not wrong
-    assert {indicator.name for indicator in listed} - {indicator.name for indicator in computed} == set()
+    # what takes three forms or more has its own test in test_forms, and a short form in test_shorten
+    several = {"icc_a1_of_forms", "icc_ak_of_forms"}
+    several |= {indicator.name for indicator in catalogue.indicators_of("short_form")}
+    assert {indicator.name for indicator in listed} - {indicator.name for indicator in computed} == several
 
 
 def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list() -> None:
@@ -385,3 +404,30 @@ def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(runs: 
         assert (estimate.value, estimate.status) == (None, "not_applicable")
         assert "--margin" in estimate.reason
         assert "second run" in estimate.reason
+
+
+def test_four_forms_together_are_one_study_of_wording() -> None:
+    """ICC(A,1) and ICC(A,k) over four wordings equal pingouin's, and the G study has the four as its facet."""
+    import pandas as pd
+    import pingouin as pg
+
+    from hqm.indicators import compare_forms
+
+    rng = np.random.default_rng(5)
+    chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
+    names = ("original", "parallel", "parallel2", "parallel3")
+    forms = [made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=name), of) for name in names]
+    estimates = {e.indicator: e for e in compare_forms(forms, made.ACCURACY, made.PROTOCOL)}
+    table = pd.DataFrame(
+        [
+            {"respondent": r, "form": name, "score": float(score)}
+            for name, matrix in zip(names, forms, strict=True)
+            for r, score in enumerate(matrix.score(made.ACCURACY))
+        ]
+    )
+    theirs = pg.intraclass_corr(table, targets="respondent", raters="form", ratings="score")["ICC"].tolist()
+    assert estimates["parallel_forms.icc_a1_of_forms"].value == pytest.approx(theirs[1], abs=1e-6)
+    assert estimates["parallel_forms.icc_ak_of_forms"].value == pytest.approx(theirs[4], abs=1e-6)
+    assert estimates["parallel_forms.icc_a1_of_forms"].detail["forms"] == 4
+    assert estimates["generalizability.phi"].detail["varied"] == "form"
+    assert compare_forms(forms[:2], made.ACCURACY, made.PROTOCOL) == []

@@ -25,11 +25,17 @@ RUN = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--forms", "
 """The size of the batch follows: small ones leave time for a signal."""
 
 
+def hearing() -> None:
+    """What runs behind a shell's back ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(command: list[str], store: Path, *more: str) -> "subprocess.Popen[str]":
     """A command in a process group of its own, as a shell starts it."""
     return subprocess.Popen(
         [*command, "--store", str(store), *more],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hearing,
     )  # fmt: skip
 
 

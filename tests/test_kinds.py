@@ -187,6 +187,7 @@ def test_only_the_local_part_imports_torch_and_transformers() -> None:
     local = {
         f"hqm/respondents/{name}.py" for name in "batching decoding drawing loading prefix reading transformers".split()
     }
+    local |= {"hqm/commands/machine.py"}  # `hqm doctor` says which torch there is
     local |= {"benchmarks/shapes/train.py", "benchmarks/shapes/widening.py"}
     importing = set()
     for folder in ("hqm", "adapters", "reports", "benchmarks"):

@@ -184,8 +184,11 @@ def test_94_questions_have_a_parallel_and_keep_what_they_presuppose(benchmark: B
     parallel = benchmark.parallel_form
     assert len(parallel) == 94
     texts = {benchmark.original.by_id[i.id].prompt: i.prompt for i in parallel.items}
-    assert texts["Who is sitting on the bench?"] == "Tell me who is sitting on the bench."
-    assert texts["What is the color of the chair in the image?"] == "Tell me the color of the chair in the image."
+    assert texts["Who is sitting on the bench?"] == "Could you tell me who is sitting on the bench?"
+    assert (
+        texts["What is the color of the chair in the image?"]
+        == "Could you tell me the color of the chair in the image?"
+    )
     assert texts["Describe the hands wearing the gloves."] == "Provide a description of the hands wearing the gloves."
     for item in random.Random(5).sample(parallel.items, 20):
         print(f"\n{item.id} [{item.rule}]\n  {benchmark.original.by_id[item.id].prompt}\n  {item.prompt}")

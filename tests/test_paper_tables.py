@@ -9,11 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hqm.reports.column_width import INTERVAL, NARROWEST, PAGE, TABLE, pages, pieces, width_needed, width_of
 from hqm.reports.formats import formatted
 from hqm.reports.latex_tables import escape, latex
 from hqm.reports.layout import Column, PaperTable, as_json, comma_separated, markdown, measured, plain
@@ -23,14 +24,15 @@ from hqm.reports.plots import FIGURES, draw
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
 from hqm.cli import main
-from tests.conftest import administered, recorded
+from tests.conftest import administered, recorded, write_benchmark
 
 HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
-needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+SETS = shutil.which("pdflatex") is not None and not subprocess.run(["kpsewhich", "siunitx.sty"], capture_output=True, check=False).returncode  # fmt: skip
+needs_pdflatex = pytest.mark.skipif(not SETS, reason="pdflatex with siunitx is not installed")
 
 
-@pytest.fixture
-def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
     """Six respondents of graded ability with hostile names; two runs and the flipped form."""
     rng = random.Random(0)
     kinds = hqm.HALLUCINATION_TYPES
@@ -39,7 +41,8 @@ def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
          "image": f"{i // 3}.png", "type": kinds[i % 8]}
         for i in range(160)
     ]  # fmt: skip
-    folder = make_benchmark(rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile")
+    home = tmp_path_factory.mktemp("papers") / "hostile"
+    folder = write_benchmark(home, rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile")
     benchmark = hqm.load(str(folder))
     forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
     respondents = []
@@ -52,8 +55,9 @@ def audit(make_benchmark: Callable[..., Path], store: Store) -> Audit:
                 for i in forms[form].items
             }
         respondents.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
-    stored = administered(store, benchmark, respondents)
-    return Audit((hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {})
+    with Store(tmp_path_factory.mktemp("papers") / "store.sqlite") as store:
+        stored = administered(store, benchmark, respondents)
+        yield Audit((hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {})
 
 
 def by_name(audits: list[Audit]) -> dict[str, PaperTable]:
@@ -90,10 +94,93 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     assert column(tables["reliability"], "rho_G", "Test-retest") == [rho.value]
 
 
-def test_the_caption_states_the_protocol(audit: Audit) -> None:
-    caption = by_name([audit])["table1"].caption
+def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None:
+    tables = by_name([audit])
+    notes = " ".join(tables["table1"].notes)
     for words in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
-        assert words in caption
+        assert words in notes
+    for piece in (piece for table in tables.values() for piece in pieces(table)):
+        assert len(piece.caption) <= 125, "three lines of 9 pt letters in a column of 3.03 in, with the table's number"
+
+
+WIDE = PaperTable(
+    "wide", "A table of many numbers.",
+    (Column("Benchmark", "text"), Column("Metric", "text"), *(Column(f"Coefficient {k}", "interval", f"Group {k // 2}") for k in range(6))),
+    tuple((plain(f"a-benchmark-{i}"), plain("accuracy"), *(measured(-0.9512 + k / 10, -0.991, 0.4) for k in range(6))) for i in range(4)),
+    ("A note.",),
+)  # fmt: skip
+
+
+def test_a_table_that_is_too_wide_becomes_several_and_loses_nothing() -> None:
+    made = pieces(WIDE)
+    assert len(made) > 1
+    assert {(c.title, c.group) for piece in made for c in piece.columns} >= {("Benchmark", "")}
+    for piece in made:
+        assert [row[0].text for row in piece.rows] == [row[0].text for row in WIDE.rows]
+    numbers = sorted(e.value for piece in made for row in piece.rows for e in row if e.value is not None)
+    assert numbers == sorted(e.value for row in WIDE.rows for e in row if e.value is not None)
+    assert [piece.notes for piece in made] == [("A note.",), *[()] * (len(made) - 1)]
+    assert len({piece.name for piece in made}) == len(made)
+    narrow = replace(WIDE, columns=WIDE.columns[:3], rows=tuple(row[:3] for row in WIDE.rows))
+    assert pieces(narrow) == (narrow,)
+
+
+def test_a_table_taller_than_a_page_becomes_several() -> None:
+    """Every row once and in order; rows whose names wrap count as many lines; the notes stand once."""
+    columns = (Column("Difference", "text"), Column("", "interval"))
+    name = "a very long name of a measure that needs several lines minus another name of the same length"
+    for text, fewest in (("short", PAGE), (name, PAGE // 6)):
+        rows = tuple((plain(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
+        made = pages(PaperTable("long", "All of them.", columns, rows, ("A note.",)))
+        assert [row for page in made for row in page.rows] == list(rows)
+        assert all(fewest - 1 <= len(page.rows) <= PAGE for page in made[:-1])
+        assert [page.notes for page in made] == [("A note.",), *[()] * (len(made) - 1)]
+        assert len({page.name for page in made}) == len(made)
+        assert made[1].caption == f"All of them (2 of {len(made)})."
+    short = PaperTable("s", "Few.", columns, rows[:3])
+    assert pages(short) == (short,)
+
+
+def test_every_table_fits_the_column_by_the_stated_rule(audit: Audit) -> None:
+    tables = [piece for table in (*paper_tables([audit]), WIDE) for piece in pieces(table)]
+    assert all(width_needed(table) <= NARROWEST for table in tables)
+    text = latex(paper_tables([audit]))
+    for word in ("resizebox", "scalebox", "adjustbox", "\tiny"):
+        assert word not in text
+    assert "S[table-format=" in text
+
+
+@needs_pdflatex
+def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None:
+    """The rule's widths against those of Computer Modern itself, letter by letter, at both sizes."""
+    letters = [c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:()[]-/+=" if c not in "\\"]
+    lines = "".join(
+        rf"\setbox0\hbox{{{size} {escape(c)}}}\typeout{{WIDTH \the\wd0}}"
+        for size in (r"\footnotesize", r"\scriptsize")
+        for c in letters
+    )
+    (tmp_path / "w.tex").write_text(
+        rf"\documentclass{{article}}\begin{{document}}{lines}\end{{document}}", encoding="utf-8"
+    )
+    subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "w.tex"], cwd=tmp_path, capture_output=True, timeout=120, check=False
+    )
+    measured_widths = re.findall(r"WIDTH ([\d.]+)pt", (tmp_path / "w.log").read_text(errors="replace"))
+    assert len(measured_widths) == 2 * len(letters)
+    for k, width in enumerate(map(float, measured_widths)):
+        size, letter = (TABLE, INTERVAL)[k // len(letters)], letters[k % len(letters)]
+        assert width_of(letter, size) >= width - 0.35, (letter, size, width)
+    words = "Test-retest reliability of the benchmarks"
+    assert width_of(words) > 150
+
+
+@needs_pdflatex
+def test_tables_are_set_in_a_column_without_overflow(audit: Audit, tmp_path: Path) -> None:
+    shown = compiled(latex((*paper_tables([audit]), WIDE)), tmp_path, columns=3.03)
+    log = (tmp_path / "paper.log").read_text(errors="replace")
+    over = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)]
+    assert not over, over
+    assert shown
 
 
 def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
@@ -175,13 +262,13 @@ def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
         assert any(audit.audits[0].estimate(indicator).signature in line for line in comments)
 
 
-def compiled(text: str, folder: Path, *packages: str) -> str:
+def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
     """Set tables with pdflatex; the text of the PDF where pdftotext can read it, else of the log."""
     (folder / "tables.tex").write_text(text, encoding="utf-8")
-    extra = "".join(rf"\usepackage{{{name}}}" for name in packages)
+    shape = rf"\setlength{{\columnsep}}{{.3in}}\setlength{{\textwidth}}{{{2 * columns + 0.3}in}}" if columns else ""
     (folder / "paper.tex").write_text(
-        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{textcomp,amssymb,booktabs,graphicx}" + extra
-        + r"\begin{document}\input{tables.tex}\end{document}",
+        rf"\documentclass[{'twocolumn' if columns else ''}]{{article}}\usepackage[T1]{{fontenc}}{shape}"
+        r"\usepackage{textcomp,amssymb,booktabs,tabularx,array,siunitx}\begin{document}\input{tables.tex}\end{document}",
         encoding="utf-8",
     )  # fmt: skip
     done = subprocess.run(
@@ -210,12 +297,10 @@ def test_latex_compiles_and_shows_the_numbers(audit: Audit, tmp_path: Path) -> N
 
 
 @needs_pdflatex
-def test_latex_with_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
-    if subprocess.run(["kpsewhich", "siunitx.sty"], capture_output=True, check=False).returncode:
-        pytest.skip("siunitx is not installed")
-    text = latex(paper_tables([audit]), siunitx=True)
-    assert "S[table-format=" in text
-    compiled(text, tmp_path, "siunitx")
+def test_latex_without_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
+    text = latex(paper_tables([audit]), siunitx=False)
+    assert "S[table-format=" not in text
+    compiled(text, tmp_path)
 
 
 @needs_pdflatex

@@ -42,7 +42,8 @@ PENICILLIN = np.array([list(map(float, row.split())) for row in (
     "21 21 20 20 20 19 19 21 20 19 21 20 22 20 22 20 20 19 19 21 18 20 19 18",
 )])  # fmt: skip
 LME4 = (0.8467**2, 1.9316**2, 0.5499**2)
-"""Plates, samples and residual by REML: Bates et al. 2015, vignette of lme4, section on Penicillin."""
+"""Plates, samples and residual by REML, as lme4 prints them (`lmer(diameter ~ (1|plate) + (1|sample), Penicillin)`); statsmodels
+finds the same in these numbers (tests/test_psychometrics_moments.py)."""
 VARIANCES = ("answers", "raters", "residual")
 
 # x, y and cv1 of pingouin's data set partial_corr
@@ -272,7 +273,8 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
     (tmp_path / "labels.csv").write_text("\n".join(labels))
     status, _, err = run(
         "audit", tmp_path / "quiz", "--recorded", tmp_path / "answers.jsonl", "--forms", "original", "-q",
-        "--criterion", tmp_path / "labels.csv", "--store", tmp_path / "store.sqlite", "--out", tmp_path / "out",
+        "--criterion", tmp_path / "labels.csv", "--pool", "mean", "--store", tmp_path / "store.sqlite", "--out",
+        tmp_path / "out",
     )  # fmt: skip
     assert (status, err) == (0, "")
     (audit,) = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]

@@ -35,7 +35,7 @@ def test_every_dependency_is_explained() -> None:
     section = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Dependencies\n")[2].partition("\n## ")[0]
     rows = dict(re.findall(r"^\| `([\w-]+)`[^|]*(\|.+\|.+\|)$", section, re.MULTILINE))
     extras = PROJECT["project"]["optional-dependencies"]
-    installed = {name_of(r) for group in (PROJECT["project"]["dependencies"], *(extras[e] for e in ("local", "parquet", "logs", "hub", "ray"))) for r in group}  # fmt: skip
+    installed = {name_of(r) for group in (PROJECT["project"]["dependencies"], *(extras[e] for e in ("label", "local", "parquet", "logs", "hub", "ray"))) for r in group}  # fmt: skip
     assert installed == set(rows)
     for name, (_, purpose, cost, _) in ((name, row.split("|")) for name, row in rows.items()):
         assert len(purpose.strip()) > 10, name

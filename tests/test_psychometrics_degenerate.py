@@ -143,6 +143,7 @@ def studied(x: np.ndarray) -> Any:
 ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "agreement_left_out": lambda x: psy.agreement_left_out(without(x)[0], without(x)[-1]),
     "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
+    "answer_correlations": lambda x: psy.answer_correlations(*flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])),
     "chance_corrected": lambda x: psy.chance_corrected(means(x)[0], {"yes": 0.5}),
     "cheapest_designs": lambda x: psy.cheapest_designs(studied(x), {"item": [2, 20]}, lambda d: d["item"]),
     "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1]),
@@ -168,6 +169,7 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "judge_errors": lambda x: psy.judge_errors(x[0], x[-1]),
     "kr21": lambda x: psy.kr21(x[0]),
     "label_error_candidates": lambda x: psy.label_error_candidates(x[0], rng=gen(), permutations=99),
+    "labels_at_random": lambda x: psy.labels_at_random(x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)),
     "lambda2": lambda x: psy.lambda2(table(x), gen()),
     "multitrait_multimethod": lambda x: psy.multitrait_multimethod(table(x), list("aabb"), list("cdcd")),
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
@@ -189,18 +191,23 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         means(x)[-1] - means(x)[0], np.full(x.shape[1], 1e-9)
     ),
     "split_half": lambda x: psy.split_half(x[0], gen(), draws=20),
+    "stage_agreement": lambda x: psy.stage_agreement(x[0].ravel().round() % 2, x[-1].ravel().round() % 2),
     "standardized_alpha": lambda x: psy.standardized_alpha(x[0]),
     "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x)),
+    "study_parts": lambda x: psy.study_parts(np.moveaxis(x, 0, 2)[:, :, None, :]),
     "subscore_value": lambda x: psy.subscore_value(x[0], types(x)),
+    "weighted_agreement": lambda x: psy.weighted_agreement(x[0], x[-1], np.arange(x.shape[2]) // 2),
+    "with_raters": lambda x: psy.with_raters(psy.pearson(*pair(x)), without(x)[0].ravel()),
 }  # fmt: skip
 """The other estimators that take answers; what is left takes single numbers or words (`NO_ANSWERS`)."""
 
 NO_ANSWERS = frozenset(
-    "aggregate agreement_bounds benjamini_hochberg blind_solvability check_table difference_over_clusters duplicate_items grim "
+    "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability check_table compare_studies dawid_skene difference_over_clusters duplicate_items "
+    "error_factor errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores "
     "holm holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance too_few_families "
     "too_near_a_bound with_wrong_keys "
-    "holm_tests items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds minimum_detectable_difference "
-    "minres_loadings prmse resample rogan_gladen sampling_probability spearman_brown stream table_agreement type_coverage "
+    "holm_tests items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words minimum_detectable_difference "
+    "minres_loadings pooled_labels prmse rater_replicates resample rogan_gladen sampling_probability spearman_brown stream systematic_sample table_agreement type_coverage "
     "weighted_reliability williams_test".split()
 )
 

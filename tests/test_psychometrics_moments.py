@@ -3,6 +3,7 @@
 import math
 import warnings
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from hqm.psychometrics.generalizability import difference_bounds
 from hqm.psychometrics.moments import without_each
 from hqm.psychometrics.respondent_spread import spread_of_others, spread_of_these
 
-# Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data sets of R's lme4
+# Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data sets of R's lme4. Compared
+# number by number: DYESTUFF with the copies in the examples of BUGS and Mamba.jl ("dyes"), PENICILLIN and PASTES with the
+# fixtures of the package mixeff4s, PASTES also with the file that statsmodels installs (test below)
 DYESTUFF = np.array([
     [1545, 1440, 1440, 1520, 1580], [1540, 1555, 1490, 1560, 1495], [1595, 1550, 1605, 1510, 1560],
     [1445, 1440, 1595, 1465, 1545], [1595, 1630, 1515, 1635, 1625], [1520, 1455, 1450, 1480, 1445],
@@ -31,7 +34,8 @@ PASTES = np.array([
     56.9, 58.6, 64.7, 64.5, 55.1, 55.1, 54.7, 54.2, 58.8, 57.5, 63.4, 64.9, 59.3, 58.1, 60.5, 60, 62.5, 62.6, 61, 58.7,
     56.9, 57.7, 59.2, 59.4, 65.2, 66, 64.8, 64.1, 54.8, 54.8, 64, 64, 57.7, 56.8, 58.3, 59.3, 59.2, 59.2, 58.9, 56.6,
 ]).reshape(30, 2)  # fmt: skip
-# Milliken and Johnson (1992), p. 285; data set Machines of R's nlme: three machines, six workers, three times
+# Milliken and Johnson (1992), p. 285; data set Machines of R's nlme: three machines, six workers, three times. Compared with a
+# public copy of nlme's data (a test of another package); the pages of the two books were not at hand
 MACHINES = np.array([
     52, 52.8, 53.1, 51.8, 52.8, 53.1, 60, 60.2, 58.4, 51.1, 52.3, 50.3, 50.9, 51.8, 51.4, 46.4, 44.8, 49.2,
     62.1, 62.6, 64, 59.7, 60, 59, 68.6, 65.8, 69.7, 63.2, 62.8, 62.2, 64.8, 65, 65.4, 43.7, 44.2, 43,
@@ -44,7 +48,7 @@ def deviations(moments: psy.Moments) -> dict[str, float]:
 
 
 def test_the_published_examples_of_lme4_and_nlme() -> None:
-    """REML's standard deviations, as printed; moments are REML in balanced designs."""
+    """REML's standard deviations, as printed; moments are REML in balanced designs. statsmodels gives them too, below."""
     # Bates, Maechler, Bolker and Walker, lme4: Dyestuff, batch 42.00 and residual 49.51
     batches = psy.crossed_components(DYESTUFF, ["batch", "assay"], effects=[["batch"]])
     assert deviations(batches) == pytest.approx({"batch": 42.00, "batch x assay": 49.51}, abs=5e-3)
@@ -65,6 +69,58 @@ def test_the_published_examples_of_lme4_and_nlme() -> None:
     assert seen["worker"] == pytest.approx(4.781, abs=5e-4)
     assert seen["machine x worker"] == pytest.approx(3.7295, abs=2e-4)
     assert seen["machine x worker x time"] == pytest.approx(0.96158, abs=5e-6)
+
+
+def test_pastes_is_the_file_that_statsmodels_compares_with_lme4() -> None:
+    """Its test_lme.py says what R's lmer(strength ~ (1|batch) + (1|batch:cask)) gives: batch 1.657, residual .678 (variances)."""
+    import pandas as pd
+    import statsmodels
+
+    table = pd.read_csv(Path(statsmodels.__file__).parent / "regression" / "tests" / "results" / "pastes.csv")
+    assert table["strength"].to_numpy().tolist() == PASTES.ravel().tolist()
+    casks = psy.crossed_components(
+        PASTES, ["cask", "assay"], nested={"cask": ("batch", np.arange(30) // 3)}, effects=[["batch"], ["cask"]]
+    )
+    values = {" x ".join(e): v for e, v in zip(casks.effects, casks.values, strict=True)}
+    assert (values["batch"], values["cask x assay"]) == pytest.approx((1.657, 0.678), rel=1e-3)
+
+
+REML_BY_STATSMODELS = {
+    # name: the numbers, each effect's codes, the fixed part, standard deviations as printed for R (residual last)
+    "dyestuff": (DYESTUFF, {"batch": np.repeat(range(6), 5)}, "1", (42.00, 49.51), 5e-3),
+    "penicillin": (PENICILLIN, {"plate": np.repeat(range(24), 6), "sample": np.tile(range(6), 24)}, "1", (0.8467, 1.9316, 0.5499), 1e-4),
+    "pastes": (PASTES, {"batch": np.repeat(range(10), 6), "cask": np.repeat(range(30), 2)}, "1", (1.287, 2.904, 0.823), 1e-3),
+    "machines": (
+        MACHINES,
+        {"worker": np.tile(np.repeat(range(6), 3), 3), "both": np.repeat(range(18), 3)},
+        "C(machine)", (4.781, 3.7295, 0.96158), 2e-4,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REML_BY_STATSMODELS)
+def test_the_printed_components_come_from_these_numbers(name: str) -> None:
+    """statsmodels' mixed model, which knows nothing of ours, finds in the data above what is printed for lme4 and nlme."""
+    import pandas as pd
+    import statsmodels.formula.api as smf
+
+    numbers, codes, fixed, printed, within = REML_BY_STATSMODELS[name]
+    scale = numbers.std()  # the optimiser needs numbers near 1
+    table = pd.DataFrame(
+        {"y": numbers.ravel() / scale, "machine": np.repeat(range(3), 18) if name == "machines" else 0, **codes}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if len(codes) == 1:
+            simple = smf.mixedlm(f"y ~ {fixed}", table, groups=next(iter(codes))).fit(reml=True)
+            variances = [simple.cov_re.iloc[0, 0], simple.scale]
+        else:
+            parts = {key: f"0 + C({key})" for key in codes}
+            whole = smf.mixedlm(f"y ~ {fixed}", table, groups=np.ones(len(table)), vc_formula=parts, re_formula="0")
+            fitted = whole.fit(reml=True, method=["lbfgs", "bfgs", "powell"])
+            order = [whole.exog_vc.names.index(key) for key in codes]
+            variances = [*fitted.vcomp[order], fitted.scale]
+    assert scale * np.sqrt(variances) == pytest.approx(printed, abs=within)
 
 
 def test_a_nested_design_against_reml() -> None:
@@ -238,7 +294,8 @@ def test_pure_noise_stays_within_a_respondents_own_smallest_difference() -> None
 def test_the_repeatability_coefficient_of_bland_and_altman() -> None:
     """Bland, J. M. and Altman, D. G. (1996). Measurement error. BMJ, 313, 744: peak flow of 20 children, four times each.
 
-    Within-subject mean square 460.52, standard deviation 21.5, repeatability 2.77 times it.
+    Within-subject mean square 460.52, standard deviation 21.5, repeatability 2.77 times it. The rows were compared with a
+    transcript of the paper's Table 1, and the mean of the variances, which is that mean square, is computed beside them.
     """
     flow = np.array([
         [190, 220, 200, 200], [220, 200, 240, 230], [260, 260, 240, 280], [210, 300, 280, 265], [270, 265, 280, 270],
@@ -246,6 +303,7 @@ def test_the_repeatability_coefficient_of_bland_and_altman() -> None:
         [300, 300, 310, 300], [270, 250, 330, 370], [320, 330, 330, 330], [335, 320, 335, 375], [350, 320, 340, 365],
         [360, 320, 350, 345], [330, 340, 380, 390], [335, 385, 360, 370], [400, 420, 425, 420], [430, 460, 480, 470],
     ])  # fmt: skip
+    assert flow.var(axis=1, ddof=1).mean() == pytest.approx(460.52, abs=5e-3)
     study = psy.icc(flow)
     assert study.sem_agreement**2 == pytest.approx(460.52, abs=5e-3)
     assert study.mdc95 == pytest.approx(2.77 * 21.5, abs=0.1)

@@ -12,8 +12,8 @@ HARMLESS = {"cache", "cached_property", "contextmanager", "dataclass", "lru_cach
 """Decorators that put a function into no table; a function under any other is reached with its module."""
 
 KEPT: Mapping[str, str] = {
-    "items_for_gap": "the planned `hqm design` says how many items tell two respondents apart",
-    "items_for_reliability": "the planned `hqm design` says how many items reach a reliability",
+    "items_for_gap": "docs/theory/5_worked_examples.md plans a comparison of two respondents with it",
+    "items_for_reliability": "docs/theory/5_worked_examples.md plans the items of a test with it",
     "signal_detection_from_rates": "docs/theory/4_validity.md takes a published table apart with it",
 }
 """What no command reaches yet, and why it is kept: at most ten names."""

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import hqm
 import hqm.benchmark.registry
-from hqm.commands.scaffold import COLUMNS, task_of
+from hqm.benchmark.columns import COLUMNS
+from hqm.benchmark.right_answers import task_of
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, write_benchmark
 
@@ -63,23 +65,26 @@ def test_samples_can_be_checked_and_answered(run: Run, tmp_path: Path, task: str
 
 def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pics" / "sub").mkdir(parents=True)
-    (tmp_path / "pics" / "sub" / "a.png").write_bytes(b"picture")
-    text = "\ufeffQuestion ID;Text;Label;Img Path;Category;Choices;Remark\n7;Which, of these?;red;sub/a.png;Count;red|blue|green;x\n;What?;blue;b.png;moon;red|blue;\n;;;;;;\n"
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "pics" / "sub" / "a.png")
+    text = "\ufeffQuestion ID;Text;Label;Img Path;Category;Choices;Remark\n7;Which, of these?;red;sub/a.png;Count;red|blue|green;x\n;What?;blue;;;red|blue;\n;;;;;;\n"
     (tmp_path / "q.csv").write_text(text.replace("Img Path", "Image-Path"), encoding="utf-8")
     status, out, _ = run(
         "new", tmp_path / "mine", "--from", tmp_path / "q.csv", "--images", tmp_path / "pics", "--licence", "MIT"
     )
     assert status == 0
-    assert "1 pictures are not there (I101): b.png" in out
+    assert "read: id from Question ID, question from Text, answer from Label, image from Image-Path" in out
+    assert "not read: Remark" in out
+    assert "1 items have no picture" in out
     assert rows_of(tmp_path / "mine" / "items.jsonl") == [
-        {"id": "7", "prompt": "Which, of these?", "target": "red", "image": "sub/a.png", "type": "Count", "options": ["red", "blue", "green"]},
-        {"id": "q0002", "prompt": "What?", "target": "blue", "image": "b.png", "type": "moon", "options": ["red", "blue"]},
+        {"id": "7", "prompt": "Which, of these?", "target": "A", "image": "sub/a.png", "type": "Count", "options": ["red", "blue", "green"]},
+        {"id": "q0002", "prompt": "What?", "target": "B", "options": ["red", "blue"]},
     ]  # fmt: skip
     card = tomllib.loads((tmp_path / "mine" / "card.toml").read_text())
     assert (card["task"], card["types"], card["labelled"], card["licence"]) == ("choice", ["counting"], True, "MIT")
-    assert (tmp_path / "mine" / "images" / "sub" / "a.png").read_bytes() == b"picture"
+    copied = (tmp_path / "mine" / "images" / "sub" / "a.png").read_bytes()
+    assert copied == (tmp_path / "pics" / "sub" / "a.png").read_bytes()
     codes = {code_of(finding.name).code for finding in lint_benchmarks(str(tmp_path / "mine"))[0].findings}
-    assert {"S108", "I101", "I102"} <= codes, "an unknown type, a missing picture, one that is none"
+    assert codes <= {"C102", "C103", "T102", "T104"}, "nothing but what the maker has not written yet"
 
 
 def test_tasks_are_told_from_the_answers() -> None:
@@ -207,8 +212,6 @@ def test_the_tutorials_material_is_what_its_script_makes(tmp_path: Path) -> None
     assert len(rows) == 50
     names = {row["Picture"] for row in rows}
     assert names == {path.name for path in (here / "pictures").iterdir()}
-    from PIL import Image
-
     for name in names:  # pixels, because a PNG file's bytes are its library's matter
         with Image.open(tmp_path / "pictures" / name) as made, Image.open(here / "pictures" / name) as kept:
             assert made.tobytes() == kept.tobytes(), name

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hqm.reports import evidence, item_tables, score_tables, tables, type_tables
 from hqm.reports.advice import to_fix
+from hqm.reports.every_estimate import estimates_by_family
 from hqm.reports.phrases import in_words
 from hqm.reports.repeating import repeatable
 from hqm.reports.sentences import in_short
@@ -173,7 +174,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     # --- wording ---
     "a shift for these and for others": (
         audit_of(SHIFT), WORDING,
-        ("differs by −0.093 (95% interval [−0.116, −0.071] for these respondents, [−0.180, −0.007] for others like them",
+        ("differs by −0.093 (−9.3 percentage points) (95% interval [−0.116, −0.071] for these respondents, [−0.180, −0.007] for others like them",
          "It is lower there, for these respondents and for others like them."), ("not shown",),
     ),
     "a shift for these alone": (
@@ -242,10 +243,10 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "the smallest difference, both ways": (
         audit_of(PAIRS, est("discriminability.minimum_difference", 0.041), est("discriminability.minimum_difference_holm", 0.057)), APART,
-        ("a difference of 0.041 is found with 80% power by one planned comparison, and one of 0.057 among all pairs after Holm.",), ("does not state",),
+        ("a difference of 0.041 (4.1 percentage points) is found with 80% power by one planned comparison, and one of 0.057 (5.7 percentage points) among all pairs after Holm.",), ("does not state",),
     ),
     "the smallest difference of any pair in a detail": (
-        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041, detail={"any_pair": 0.057})), APART, ("0.057 among all pairs",), (),
+        audit_of(PAIRS, est("discriminability.minimum_difference", 0.041, detail={"any_pair": 0.057})), APART, ("0.057 (5.7 percentage points) among all pairs",), (),
     ),
     "the smallest difference without the other": (
         audit_of(PAIRS, est("discriminability.minimum_difference", 0.041)), APART, ("by one planned comparison; among all pairs, after Holm, it has to be larger",), ("that it detects",),
@@ -256,7 +257,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     # --- faulty items ---
     "no fault named, and no power": (
-        audit_of(TESTED), FAULTY, ("names no items as mislabelled (10 respondents, 1,000 items)", "the count does not say how many there are"), ("There are no", "0 label errors"),
+        audit_of(TESTED), FAULTY, ("names no items whose answers look as if the key were wrong (10 respondents, 1,000 items)", "the count does not say how many there are"), ("There are no", "0 label errors"),
     ),
     "no fault named, and hardly any power": (
         audit_of(est("items.label_errors", 0.0, status="not_informative", reason="few respondents", detail={"power": 0.02})), FAULTY,
@@ -264,7 +265,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "faults named, with power": (
         audit_of(est("items.label_errors", 3.0, detail={"power": 0.61, "candidates": [{"item": "q1"}]})), FAULTY,
-        ("names 3 items as mislabelled", "Of wrong labels, these respondents would show 61%."), ("only", "says nothing"),
+        ("names 3 items whose answers", "Of wrong labels, these respondents would show 61%."), ("only", "says nothing"),
     ),
     "what was planted, where the audit says it": (
         audit_of(est("items.label_errors", 0.0, detail={"power": {"found": 0.4, "error": 0.03, "share_planted": 0.02}})), FAULTY,
@@ -276,7 +277,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "items to read, in their order": (
         audit_of(TESTED, est("items.reading_list", 2.0, detail={"reading_list": RANKED})), FAULTY,
-        ("Read these items first: q5 and q8 (about 70% of them are expected to be faulty).",), ("q8 and q5",),
+        ("Read these items first: q5 and q8 (about 70% of such items have a wrong key or mislead strong models).",), ("q8 and q5",),
     ),
     # --- advice ---
     "nothing is advised on seeds where the goal is reached": (
@@ -310,7 +311,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
     ),
     "a wording that changes the scores": (
         audit_of(est("parallel_forms.icc_a1", 0.511, (0.448, 0.566), (-0.056, 0.845), detail={"shift": -0.093})), FIX,
-        ("gives these respondents other scores", "0.511", "the policy “default” asks for 0.75; the mean differs by −0.093"), (),
+        ("gives these respondents other scores", "0.511", "the policy “default” asks for 0.75; the mean differs by −9.3 percentage points"), (),
     ),
     "a wording whose effect is open": (
         audit_of(est("parallel_forms.icc_a1", 0.6, (0.3, 0.8), (-0.056, 0.845))), FIX, (), ("gives these respondents other scores",),
@@ -532,14 +533,21 @@ def test_a_flag_stands_once_with_its_list() -> None:
     )  # fmt: skip
     table = score_tables.warnings(audit_of(flags=flags))
     assert table is not None
-    assert [(row[0].text, row[0].small) for row in table.rows] == [("MEAN_SHIFT", "warning"), ("REVERSED", "note")]
+    assert [(row[0].text, row[0].behind, row[0].small) for row in table.rows] == [
+        ("The mean moved", "MEAN_SHIFT", "warning"), ("One score was turned round", "REVERSED", "note"),
+    ]  # fmt: skip
     assert table.rows[0][1].text.count("\n") == 1
 
 
 def test_what_was_lost_stands_in_the_tables() -> None:
     estimate = est("consistency.alpha", 0.95, n_items=830, detail={"items_left_out": 0.17})
     audit = audit_of(estimate)
-    assert any("830 items used, 17.0% left out" in cell.small for row in tables.indicators(audit).rows for cell in row)
+    assert any(
+        "830 items used, 17.0% left out" in cell.small
+        for table in estimates_by_family(audit)
+        for row in table.rows
+        for cell in row
+    )
     assert "830 items used, 17.0% left out" in "".join(tables.indicators_brief(audit).notes)
     assert any("left out" in row[4].small for row in evidence.family_table(audit, ["consistency"], "").rows)
 

@@ -7,9 +7,15 @@ from hqm import Cell, DesignError, Estimate, Form, Interval, Item, UsageError
 words = st.text(st.characters(categories=["L", "N"], include_characters="_-.#"), min_size=1, max_size=12)
 
 
-@given(words, st.integers(0, 99), words, st.sampled_from(["", "blind"]))
-def test_a_cell_parses_back_equal(form: str, run: int, judge: str, sight: str) -> None:
-    cell = Cell(form, run, judge, sight)
+@given(
+    words,
+    st.integers(0, 99),
+    words,
+    st.sampled_from(["", "blind"]),
+    st.sampled_from(["", "half_width<=0.01,9of9pictures"]),
+)
+def test_a_cell_parses_back_equal(form: str, run: int, judge: str, sight: str, until: str) -> None:
+    cell = Cell(form, run, judge, sight, until)
     assert Cell.parse(str(cell)) == cell
 
 

@@ -14,6 +14,7 @@ from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
 from hqm.scoring.matrix import MatrixBuilder
+from tests.conftest import Run
 
 pytestmark = pytest.mark.data
 PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
@@ -508,3 +509,86 @@ def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, 
     scored = score_file(benchmark, answers, part, judgements=replies)
     assert "\t".join(f"{scored.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
     assert (scored.n, scored.unscored, scored.part) == (len(rows), 0, part)
+
+
+def released_match(item: Item, words: list[str], matched: dict[str, str]) -> dict[str, Any]:
+    """A record as match_object_existence.py writes it: `generated_words` is what the filter left."""
+    return {"image_id": item.id.partition("/")[2], "gt_words": sorted(set(item.target)), "generated_words": words, "broader_concept": {}, "matched_objects": matched, "caption": "c"}  # fmt: skip
+
+
+@pytest.mark.parametrize("scoring", ["official", "paper"])
+def test_valor_does_not_filter_again_what_was_filtered_before_matching(
+    data: Path, tmp_path: Path, scoring: str
+) -> None:
+    """ "surroundings" passes the release's filter (a comma is missing in its list) and "room" a filter that was mended."""
+    benchmark = load(data, scoring=scoring)
+    item = benchmark.original.by_id["object_existence/2399941"]
+    plate, liquid = item.target[:2]
+    words = [plate, liquid, "surroundings", "living room"]
+    file = tmp_path / "matched.jsonl"
+    file.write_text(json.dumps(released_match(item, words, {plate: plate, liquid: liquid, "living room": plate})))
+    replies = benchmark.read_replies(file, benchmark.original)[item.id]
+    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(replies))).tally
+    assert tally["generated"] == 4, "as many as the matcher was given"
+    assert tally["faithful"] == 3
+    # the extraction file has the whole reply, which the filter is for
+    folder = tmp_path / "steps"
+    folder.mkdir()
+    extraction = {"image_id": "2399941", "response": {"objects": [*words, "day"]}, "caption": "c"}
+    (folder / "1_extracted.jsonl").write_text(json.dumps(extraction))
+    (folder / "2_matched.jsonl").write_text(file.read_text())
+    whole = benchmark.read_replies(folder, benchmark.original)[item.id]
+    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(whole))).tally
+    assert tally["generated"] == (3 if scoring == "official" else 2)
+    # declared in HQM's own format, and the other way round
+    matched = json.dumps({"matched_objects": {plate: plate}, "broader_concept": {}})
+    for said, generated in (({"already_filtered": True}, 4), ({"already_filtered": False}, 3 if scoring == "official" else 2), ({}, 3 if scoring == "official" else 2)):  # fmt: skip
+        made = judge(benchmark, item, {"objects": words, **said}, matched)
+        assert made.tally["generated"] == generated
+
+
+def test_valor_matched_positions_are_not_filtered_again(data: Path, tmp_path: Path) -> None:
+    benchmark = load(data)
+    item = benchmark.original.only("relation_positional").items[0]
+    fact = next(iter(item.target.values()))[0]
+    record = {"image_id": item.id.partition("/")[2], "gt_words": item.target, "generated_words": {"relations": [fact, "a cat is through a door"]}, "broader_concept": {}, "matched_objects": {fact: fact}}  # fmt: skip
+    file = tmp_path / "matched.jsonl"
+    file.write_text(json.dumps(record))
+    replies = benchmark.read_replies(file, benchmark.original)[item.id]
+    tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(replies))).tally
+    assert (tally["generated"], tally["faithful"]) == (2, 1)
+
+
+def test_valor_matching_files_are_judgements_of_an_audit(data: Path, tmp_path: Path, run: Run) -> None:
+    """Three respondents' matching files, filtered already, from the release's steps to the audit."""
+    items = load(data).original.only("object_existence").items
+    command: list[object] = [
+        "audit",
+        "valor",
+        "--part",
+        "object_existence",
+        "--forms",
+        "original",
+        "-q",
+        "--data",
+        data,
+    ]
+    expected = {}
+    for k, name in enumerate(("llava", "qwen", "fuyu")):
+        captions, rows = [], []
+        for i, item in enumerate(items):
+            words = [*item.target[: 2 + k], "surroundings", *["zebra"] * (i % 2)]
+            rows.append(released_match(item, words, {w: w for w in item.target[: 2 + k]}))
+            captions.append({"item": item.id, "answer": f"{name} {i}"})
+        answers, matching = tmp_path / f"{name}.jsonl", tmp_path / f"gpt-4_{name}.jsonl"
+        answers.write_text("\n".join(map(json.dumps, captions)))
+        matching.write_text("\n".join(map(json.dumps, rows)))
+        command += ["--recorded", answers, "--judgements", matching]
+        good = sum(len(set(r["matched_objects"])) for r in rows)
+        expected[f"recorded/{name}"] = good / sum(len(r["generated_words"]) for r in rows)
+    status, _, err = run(*command, "--metric", "faithfulness", "--out", tmp_path / "o")
+    assert status == 0, err
+    assert "50 of 50 rows matched (50 by id), 50 of 202 items judged" in err
+    (audit,) = json.loads((tmp_path / "o" / "audit.json").read_text())["audits"]
+    assert audit["reference"] == "form=original|run=0|judge=gpt-4"
+    assert {r["name"]: r["scores"]["faithfulness"] for r in audit["respondents"]} == pytest.approx(expected)

@@ -6,6 +6,7 @@ package index without extras, as `pip install hqm-audit` makes it: no torch, and
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -15,12 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from hqm.version import __version__
 from tests.conftest import ROOT, write_benchmark
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
 LARGEST = 450
 """MiB that an installation without extras may take, compiled bytecode aside."""
+MOST = 10
+"""Mebibytes that the wheel, and the source archive, may take: 8.4 of them are the ten embedded models."""
 Run = Callable[..., tuple[int, str]]
 WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "boat")
 
@@ -36,8 +40,43 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("hqm_audit-*.whl"))
 
 
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source archive, made as a front end makes it: by the backend that pyproject.toml names, from a copy of the tree."""
+    tree, out = tmp_path_factory.mktemp("tree") / "hqm", tmp_path_factory.mktemp("sdist")
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "shared", "mount", "out", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
+    )
+    shutil.copytree(ROOT, tree, ignore=ignored)
+    backend = tmp_path_factory.mktemp("backend")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(backend), "setuptools>=77"]
+    got = subprocess.run(command, capture_output=True, text=True, check=False)
+    if got.returncode and "connection broken by" in got.stdout + got.stderr:
+        pytest.skip("the package index cannot be reached, so there is nothing to build with")
+    assert got.returncode == 0, got.stderr
+    code = f"from setuptools.build_meta import build_sdist; print(build_sdist({str(out)!r}))"
+    path = {**os.environ, "PYTHONPATH": str(backend)}
+    subprocess.run([sys.executable, "-c", code], cwd=tree, env=path, check=True, capture_output=True)
+    return next(out.glob("hqm_audit-*.tar.gz"))
+
+
 def environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HQM_DATA")}
+
+
+@pytest.mark.slow
+def test_wheel_and_source_archive_are_small_and_hold_the_same(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+    for path in (wheel, sdist):
+        megabytes = path.stat().st_size / 2**20
+        assert megabytes < MOST, f"{path.name} takes {megabytes:.1f} MiB"
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(sdist)]
+    subprocess.run(command, check=True, capture_output=True)
+    contents = [
+        {entry.filename: entry.CRC for entry in zipfile.ZipFile(path).infolist() if ".dist-info/" not in entry.filename}
+        for path in (wheel, next(tmp_path.glob("*.whl")))
+    ]
+    assert len(contents[0]) > 200
+    assert contents[0] == contents[1], "a wheel built from the source archive is the wheel built from the tree"
 
 
 @pytest.mark.slow
@@ -149,6 +188,51 @@ def test_without_extras_it_helps_and_lists(hqm_there: Run) -> None:
     assert (status, "audit" in text) == (0, True)
     status, text = hqm_there("list")
     assert (status, "shapes_yesno" in text, "pope" in text) == (0, True, True)
+    assert hqm_there("--version") == (0, f"hqm {__version__}\n")
+    assert hqm_there("completion", "bash")[0] == 0
+
+
+@pytest.mark.slow
+def test_without_extras_the_module_is_the_program(plain: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(plain / "bin" / "python"), "-m", "hqm", "--version"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"hqm {__version__}\n")
+
+
+@pytest.mark.slow
+def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
+    status, text = hqm_there("doctor", "--json")
+    seen = json.loads(text)
+    assert (status, seen["problems"]) == (0, [])
+    assert seen["torch"]["version"] is None
+    assert [extra for extra, row in seen["extras"].items() if row["installed"]] == []
+
+
+@pytest.mark.slow
+def test_answers_of_another_machine_are_audited_without_torch(hqm_there: Run, tmp_path: Path) -> None:
+    """`hqm audit shapes --limit 100` where the models can run; its answers, exported, audited where they cannot."""
+    # two of the ten models, so that the test ends: the audit of all ten runs in the workflow `package`
+    models = ("-r", "hf/shapes:steady", "-r", "hf/shapes:half-trained")
+    here = [sys.executable, "-m", "hqm"]
+    audit = [*here, "audit", "shapes", "--limit", "100", *models, "--out", "there", "--quiet"]
+    export = [*here, "export", "there/store.sqlite", "--to", "answers.jsonl"]
+    for command in (audit, export):
+        subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    assert hqm_there("import", "answers.jsonl", "--store", "here.sqlite")[0] == 0
+    status, text = hqm_there(
+        "audit", "shapes", "--limit", "100", "--offline", "--store", "here.sqlite", "--out", "here"
+    )
+    assert status == 0, text
+    first, second = (json.loads((tmp_path / name / "audit.json").read_text()) for name in ("there", "here"))
+    assert first["hqm_version"] == second["hqm_version"] == __version__
+    scores = [
+        {(audit["benchmark"], row["name"]): row["scores"] for audit in made["audits"] for row in audit["respondents"]}
+        for made in (first, second)
+    ]
+    assert len(scores[0]) == 8
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.slow

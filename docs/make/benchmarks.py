@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hqm.benchmark import registry
 from hqm.benchmark.asking import ROLES
-from hqm.benchmark.card import Card
+from hqm.benchmark.card import Card, SourceFile
 from hqm.benchmark.interface import Benchmark
 from hqm.scoring.metrics import Metric
 from make.text import prose, table
@@ -39,6 +39,7 @@ def index() -> str:
         for card in cards
     )
     head = "# Benchmarks\n\nEach page is made from the benchmark's card and from the docstring of its adapter.\n"
+    head += "\n```python\n>>> import hqm\n>>> hqm.load(\"shapes_yesno\").card.task\n'yes_no'\n```\n"
     return "\n".join([head, *table(("benchmark", "name", "task", "types", "what"), rows)])
 
 
@@ -88,6 +89,7 @@ def _head(card: Card) -> Iterator[str]:
         ("source", card.url),
     ]
     yield from table(("card", ""), [row for row in rows if row[1]])
+    yield f'```python\n>>> from hqm.benchmark.registry import card\n>>> card("{card.name}").version\n{card.version!r}\n```\n'
 
 
 def _about(card: Card) -> Iterator[str]:
@@ -154,7 +156,7 @@ def _data(card: Card) -> Iterator[str]:
     )
     if card.source.files:
         rows = (
-            (f"`{file.path}`", _size(file.size), "no" if file.optional else "yes", _where(file.url, file.how))
+            (f"`{file.path}`", _size(file.size), "no" if file.optional else "yes", _where(file))
             for file in card.source.files
         )
         yield f"The files of the release, revision `{card.source.revision or card.version}`:\n"
@@ -172,8 +174,10 @@ def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
-def _where(url: str, how: str) -> str:
-    return " ".join(filter(None, ["`hqm fetch`" if url else "by hand.", how]))
+def _where(file: SourceFile) -> str:
+    if file.made_from:
+        return f"`hqm fetch` makes it from {', '.join(f'`{name}`' for name in file.made_from)}. {file.how}"
+    return " ".join(filter(None, ["`hqm fetch`." if file.url else "by hand.", file.how]))
 
 
 def _asking(card: Card) -> Iterator[str]:

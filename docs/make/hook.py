@@ -1,7 +1,8 @@
 """What MkDocs calls while it builds the site: it adds the generated pages, orders the menu and repairs links.
 
 The generated pages are not kept in the repository, so they cannot become outdated. The menu contains every page in `docs`:
-`tutorial_*` and `extend_*` by their names, `theory/` by its folder, and all others under Reference.
+`tutorial_*` and `extend_*` by their names, `audits/` and `theory/` by their folders, and all others under Reference; indicators are
+grouped by the question that they answer.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from mkdocs.structure.files import File, Files
 DOCS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(DOCS))
 
-from make import pages  # noqa: E402 - found beside this file
+from make import indicators, pages, questions  # noqa: E402 - found beside this file
 
 GROUPS = (
     ("Tutorials", "tutorial_"),
+    ("Audits", "audits/"),
     ("Extending", "extend_"),
     ("Theory", "theory/"),
     ("Benchmarks", "benchmarks/"),
@@ -46,8 +48,22 @@ def menu(paths: Sequence[str]) -> list[Any]:
         # the index of a section comes first
         members.sort(key=lambda path: (not path.endswith("/index.md"), path))
         rest = [path for path in rest if path not in members]
-        entries += [{title: members}] if members else []
+        entries += [{title: _by_question(members) if title == "Indicators" else members}] if members else []
     return [*entries, {"Reference": rest}] if rest else entries
+
+
+def _by_question(members: Sequence[str]) -> list[Any]:
+    """The pages of indicators below the question that they answer, behind the pages that answer none."""
+    groups = {title: [indicators.path(name) for name in names] for title, names in questions.grouped().items()}
+    placed = {page for names in groups.values() for page in names}
+    return [
+        *(page for page in members if page not in placed),
+        *(
+            {title: [page for page in names if page in members]}
+            for title, names in groups.items()
+            if set(names) & set(members)
+        ),
+    ]
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:

@@ -1,13 +1,20 @@
-"""A page for each statistic, from the indicator's own value and the docstrings of the functions that compute it."""
+"""A page for each statistic: what it says, for which decision, when it misleads, how to write it; the function comes last."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hqm.reports.tables import number
+
 from hqm.indicators import INDICATOR_FAMILIES, Indicator, all_indicators, statistics
+from make import pictures, values
+from make.questions import grouped, question_of
+from make.reading import READING
 from make.text import described, prose, table
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "theory" / "5_worked_examples.md"
@@ -26,11 +33,16 @@ def index() -> str:
         " administrations are looked at, the statistic how.\n"
     )
     families = ((f"`{family.name}`", family.differs) for family in INDICATOR_FAMILIES.values())
-    rows = ((f"[`{name}`]({Path(path(name)).name})", each.meaning) for name, each in statistics().items())
-    return "\n".join(
-        [head, "## Families\n", *table(("family", "what differs, or what is looked at"), families), "## Statistics\n",
-         *table(("statistic", "what it is"), rows)]
-    )  # fmt: skip
+    every = statistics()
+    head += "\n```python\n>>> import hqm\n>>> hqm.indicator_named(\"test_retest.pearson\").better\n'higher'\n```\n"
+    parts = [
+        head,
+        "Which of them belongs into a paper: [which coefficient should I report?](../which_coefficient.md)\n",
+    ]
+    for title, names in grouped().items():
+        rows = ((f"[`{name}`]({Path(path(name)).name})", every[name].meaning) for name in names)
+        parts += [f"## {title}\n", *table(("statistic", "what it is"), rows)]
+    return "\n".join([*parts, "## Families\n", *table(("family", "what differs, or what is looked at"), families)])
 
 
 def page(indicator: Indicator) -> str:
@@ -39,25 +51,66 @@ def page(indicator: Indicator) -> str:
 
 
 def _page(indicator: Indicator) -> Iterator[str]:
-    yield f"# {indicator.name}\n\n{prose(indicator.meaning)}\n"
-    if how := inspect.getdoc(indicator.compute):
-        yield f"{prose(' '.join(how.split()))}\n"
-    yield (
-        f"Statistic `{indicator.name}` of the [indicators](index.md): an audit estimates it wherever it exists, and says"
-        " why where it does not.\n"
-    )
+    how = " ".join((inspect.getdoc(indicator.compute) or "").split())
+    neither = "Neither a high nor a low value is better by itself."
+    better = neither if indicator.better == "neither" else f"{indicator.better.capitalize()} is better."
+    yield f"# {indicator.name}\n\n{prose(' '.join(filter(None, (indicator.meaning, how, better))))}\n"
+    yield from _value(indicator.name)
+    if question := question_of(indicator.name):
+        yield f"**For which decision.** {question.title} It helps to decide {question.decision}.\n"
+    if indicator.name in READING:
+        misleads, paper = READING[indicator.name]
+        yield f"**When it misleads.** {prose(misleads)}\n\n**In a paper.** “{prose(paper)}”\n"
     entries = [each for each in all_indicators() if each.name == indicator.name]
     names = ", ".join(dict.fromkeys(f"`{family.name}.{each.name}`" for each in entries for family in each.family))
     needs = "; ".join(dict.fromkeys(need.what for need in indicator.needs))
     yield f"- Estimates: {names}"
-    yield f"- Needs: {needs or 'nothing but the answers'}"
-    neither = "Neither a high nor a low value is better by itself."
-    yield f"- {neither if indicator.better == 'neither' else f'{indicator.better.capitalize()} is better.'}\n"
+    yield f"- Needs: {needs or 'nothing but the answers'}. Where that is missing, an audit says so instead of a number."
+    yield "- [All indicators](index.md), [which one to report](../which_coefficient.md), [terms](../glossary.md)\n"
     for function in indicator.explains:
-        signature = _signature(function)
-        yield f"## `hqm.psychometrics.{function.__name__}`\n\n```text\n{signature}\n```\n"
-        yield from described(inspect.getdoc(function) or "")
         yield from _worked(function.__name__)
+    for function in indicator.explains:
+        yield f"## `hqm.psychometrics.{function.__name__}`\n"
+        yield from described(inspect.getdoc(function) or "")
+        yield f"```text\n{_signature(function)}\n```\n"
+
+
+@cache
+def stored() -> Mapping[str, Mapping[str, Any]]:
+    """Statistic -> its value in an audit of the embedded benchmark, as docs/make/values.py wrote it."""
+    return dict(json.loads(values.FILE.read_text("utf-8")))
+
+
+def _value(name: str) -> Iterator[str]:
+    """A value from the embedded benchmark with its picture, or why an audit of it has none."""
+    value = stored().get(name) or {"reason": "docs/make/values.py has not been run since it was added"}
+    audit = f"an audit of the embedded benchmark (`{values.COMMAND}`)"
+    if "value" not in value:
+        yield f"**A value.** None in {audit}: {prose(value['reason'])}. A worked example stands below.\n"
+        return
+    shown = number(value["value"], value["digits"])
+    unit = f" ({value['unit']})" if value["unit"] else ""
+    against = f", compared with {value['compared_with']}" if value["compared_with"] else ""
+    spans = [
+        f"[{number(low, value['digits'])}, {number(high, value['digits'])}] {_FOR[kind]}"
+        for kind, (low, high) in value["intervals"].items()
+    ]
+    made = f"{value['respondents']:,} models, {value['items']:,} items; signature `{value['signature']}`"
+    ends = f"95% interval {', '.join(spans)}; " if spans else ""
+    oracle = " The other side is a rule that knows the drawn scene, and no people." if value["estimate"].startswith("oracle.") else ""  # fmt: skip
+    status = f" Its status is `{value['status']}`: {prose(value['reason'])}." if value["status"] != "ok" and not oracle else ""  # fmt: skip
+    yield (
+        f"**A value.** In {audit}, `{value['estimate']}` of {value['metric']} in *{value['title']}*{against} is **{shown}**{unit}:"
+        f" {ends}{made}.{oracle}{status}\n"
+    )
+    yield pictures.drawn(
+        value["picture"],
+        f"{value['title']}, {value['family'].lower()}: {value['estimate'].partition('.')[2].replace('_', ' ')} {shown}",
+    )
+    yield "Value and picture are made by `docs/make/values.py`.\n"
+
+
+_FOR = {"fixed_models": "for these models", "model_population": "for others like them", "items": "over items"}
 
 
 def _worked(name: str) -> Iterator[str]:
@@ -65,7 +118,7 @@ def _worked(name: str) -> Iterator[str]:
     for section in EXAMPLES.read_text("utf-8").split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
         if heading == name:
-            yield f"**Worked example and sources**\n\n{body.strip()}\n"
+            yield f"**Worked example and sources of `{name}`**\n\n{body.strip()}\n"
 
 
 def _signature(function: Callable[..., Any]) -> str:

@@ -38,6 +38,24 @@ class Outcome:
     """How the answers came out: state -> number."""
 
 
+def added(outcomes: Iterable[Outcome]) -> Outcome:
+    """What came of asking several times."""
+    every = list(outcomes)
+    states: Counter[str] = Counter()
+    failed: dict[str, HQMError] = {}
+    for each in every:
+        states.update(each.states)
+        failed.update(each.failed)
+    return Outcome(
+        sum(each.asked for each in every),
+        sum(each.errors for each in every),
+        tuple(failed.items()),
+        sum(each.left for each in every),
+        sum(each.refused for each in every),
+        states,
+    )
+
+
 def administer(
     store: Store,
     jobs: Iterable[Job],
@@ -150,8 +168,8 @@ class _Worksheet:
     def record_complete(self) -> None:
         """Record the administrations of which nothing is left to ask, though all their answers may be shared."""
         for job in self.jobs:
-            asked = {(request.sampling, key) for key, (_, request) in job.todo.items()}
-            if asked <= self._answered and (asked or job.stored) and not job.broken:
+            complete = all((request.sampling, key) in self._answered for key, (_, request) in job.todo.items())
+            if complete and (job.todo or job.stored) and not job.broken:
                 self._record(job)
 
     def store_broken(self) -> int:
@@ -174,13 +192,16 @@ class _Worksheet:
         counts: dict[int, tuple[Job, int]] = {}
         for request, response in batch:
             job, question = self._owner[id(request)]
-            if id(request) in self._holds:
+            if self._holds and id(request) in self._holds:
                 self.budget.end(self._holds.pop(id(request)), request, response)
-            self.has_answered = self.has_answered or response.state != "error"
-            self.refused += response.state == "error" and "final" in response.detail
+            if response.state != "error":
+                self.has_answered = True
+            elif "final" in response.detail:
+                self.refused += 1
+            if id(job) not in counts:
+                self._record(job)
             grouped.setdefault((self._number(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
-            self._record(job)
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
         stored = [self.store.append(number, run, answers) for (number, run), answers in grouped.items()]
         return list(counts.values()), [response.outcome for responses in stored for response in responses]

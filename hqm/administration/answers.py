@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
@@ -10,7 +11,7 @@ from hqm.administration.existence import was_put
 from hqm.benchmark.interface import Benchmark
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all
-from hqm.types import Cell, Form, Response, Row
+from hqm.types import Cell, Form, Response, Row, Verdict
 
 
 class Answers:
@@ -18,6 +19,7 @@ class Answers:
 
     def __init__(self, asks: Asks) -> None:
         self.asks, self.store = asks, asks.store
+        self._scored: list[tuple[Benchmark, Form, list[dict[object, Verdict]]]] = []
 
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
@@ -30,6 +32,18 @@ class Answers:
     ) -> dict[str, list[Response | None]]:
         """The responses of several respondents to one form: respondent -> its responses, item by item."""
         return {who.name: self.responses(benchmark, form, who, run) for who in respondents}
+
+    def by_answer(
+        self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
+    ) -> dict[tuple[str, str], Response]:
+        """(respondent, item) -> the response, of those that there are."""
+        rows = self.by_respondent(benchmark, form, respondents, run)
+        return {
+            (name, item.id): response
+            for name, row in rows.items()
+            for item, response in zip(form.items, row, strict=True)
+            if response is not None
+        }
 
     def probabilities(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
@@ -46,17 +60,35 @@ class Answers:
             probabilities.append(float(value) if isinstance(value, (int, float)) else None)
         return probabilities
 
+    def details(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Mapping[str, Any]]:
+        """What was measured of each answer of one respondent to one form, item by item; empty where there is none."""
+        kept = self.store.details(respondent.number, run)
+        return [kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)]
+
     def matrix(
         self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
     ) -> ScoreMatrix:
         """The answers of one administration, scored by the benchmark's rule."""
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+        builder = MatrixBuilder(
+            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate,
+            self._verdicts(benchmark, form),
+        )  # fmt: skip
         hashes = []
         for respondent in respondents:
             rows = self._rows(benchmark, form, respondent, cell.run)
             hashes.append(digest_all("" if row is None else f"{row[1]} {row[0]}" for row in rows))
             builder.add(respondent.name, rows)
         return builder.build(digest_all(hashes))
+
+    def _verdicts(self, benchmark: Benchmark, form: Form) -> list[dict[object, Verdict]]:
+        """Item by item: an answer -> its verdict, of those scored before."""
+        for scorer, of, verdicts in self._scored:
+            if scorer is benchmark and of is form:
+                return verdicts
+        self._scored.append((benchmark, form, [{} for _ in form.items]))
+        return self._scored[-1][2]
 
     def _rows(self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int) -> list[Row | None]:
         rows = self.store.answer_rows(respondent.number, run)

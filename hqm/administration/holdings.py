@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from hqm.administration.asks import Asks
@@ -10,8 +10,9 @@ from hqm.administration.assignment import Assignment, StoredRespondent
 from hqm.administration.existence import was_put
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import DesignError
+from hqm.forms.build import draw_of
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, PARALLEL, Cell, Form
+from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form
 
 
 def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:
@@ -54,22 +55,50 @@ def cells_in(
     return [cells[key] for key in sorted(cells)]
 
 
-def parallel_put(store: Store, benchmark: Benchmark) -> bool:
-    """Whether the store can hold answers to the parallel form, so that it has to be built."""
-    put = "SELECT 1 FROM administrations WHERE benchmark = ? AND form = ? LIMIT 1"
-    return not store.whole or bool(store.select(put, benchmark.name, PARALLEL))
+def benchmarks_in(store: Store) -> list[str]:
+    """The benchmarks whose administrations the store has on record, the first one first."""
+    if "administrations" not in {row[0] for row in store.select("SELECT name FROM sqlite_master")}:
+        return []
+    return [row[0] for row in store.select("SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)")]
 
 
-def forms_of(benchmark: Benchmark, extra: Sequence[Form] = (), *, parallel: bool = True) -> tuple[Form, ...]:
-    """The original form, the benchmark's other forms, and forms from files; a form from a file replaces its namesake.
+def blind_in(store: Store, benchmark: str) -> int:
+    """How many administrations of a benchmark the store has on record that were put without pictures."""
+    if benchmark not in benchmarks_in(store):
+        return 0
+    query = "SELECT COUNT(*) FROM administrations WHERE benchmark = ? AND sight = 'blind'"
+    return int(store.select(query, benchmark)[0][0])
 
-    Without `parallel` the parallel form is left out: to make it takes a while for a benchmark of many questions.
+
+def rewordings_put(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
+    """The rewordings that the store can hold answers to, so that they have to be built."""
+    put = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
+    names = [str(row[0]) for row in store.select(put, benchmark.name)]
+    every = (*names, *REWORDINGS) if not store.whole else names
+    return tuple(sorted({name for name in every if draw_of(name) is not None}))
+
+
+def forms_of(
+    benchmark: Benchmark, extra: Sequence[Form] = (), *, rewordings: Collection[str] = (PARALLEL,)
+) -> tuple[Form, ...]:
+    """The original form, rewordings by rule, the benchmark's other forms, and forms from files, which replace their namesakes.
+
+    Only the rewordings named are built: to make one takes a while for a benchmark of many questions.
     """
     forms = {ORIGINAL: benchmark.original}
-    if parallel and PARALLEL not in {form.name for form in extra}:
-        forms[PARALLEL] = benchmark.parallel_form
-    forms.update({form.name: form for form in benchmark.further_forms})
+    given = {form.name for form in extra}
+    own = {form.name: form for form in benchmark.further_forms}
+    for name in sorted(rewordings, key=lambda name: draw_of(name) or 0):
+        draw = draw_of(name)
+        if draw is not None and name not in given and name not in own:
+            forms[name] = benchmark.reworded(draw)
+    forms.update(own)
     forms.update({form.name: form for form in extra})
     if len(forms[ORIGINAL].items) == 0:
         raise DesignError(f"{benchmark.name} has no original form")
     return tuple(forms.values())
+
+
+def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -> dict[str, Form]:
+    """By name, every form that the store can hold answers to, and forms from files, which replace their namesakes."""
+    return {form.name: form for form in forms_of(benchmark, extra, rewordings=rewordings_put(store, benchmark))}

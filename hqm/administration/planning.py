@@ -5,7 +5,7 @@ Resumption is no feature of its own: running the same command again plans what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from hqm.administration.asks import Asks
@@ -53,15 +53,22 @@ def plan(
     *,
     probabilities: bool = False,
     retry_refused: bool = False,
+    only: Collection[str] | None = None,
 ) -> Job:
     """Find out what of one administration is still to be asked.
 
     With `probabilities`, the requests also ask for the probability of every possible first word of yes/no and
-    multiple-choice answers. What a server turned away for good is asked again with `retry_refused` only.
+    multiple-choice answers. What a server turned away for good is asked again with `retry_refused` only. With `only`, the
+    other items of the form are not looked at.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
-    asked = asks.of(benchmark, form, live)
+    pairs = [
+        (item, question)
+        for item, question in zip(form.items, asks.of(benchmark, form, live), strict=True)
+        if only is None or item.id in only
+    ]
+    asked = [question for _, question in pairs]
     identity = assignment.identity()
     number, who = store.find_respondent(respondent.name, identity), who_answers(respondent.name, identity)
     done = store.answered(number, run) if number is not None else set()
@@ -71,7 +78,7 @@ def plan(
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
     stored: set[str] = set()
-    for item, question in zip(form.items, asked, strict=True):
+    for item, question in pairs:
         if question.digest in known and known[question.digest] in done:
             stored.add(question.digest)
             continue

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
+from hqm.administration.asking_models import stored_replies
 from hqm.benchmark.asking import fill
 from hqm.errors import UsageError
-from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
-from hqm.signature import request_seed
-from hqm.store.database import Ask, Store, ask
+from hqm.respondents.base import Respondent
+from hqm.store.database import Store, ask
 from hqm.types import Form, LeftOut, Response
 
 PROMPT = """Put the question below in other words, so that it asks for exactly the same thing about the same picture.
@@ -48,7 +47,7 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
     if original.items and original.items[0].task in ("yes_no", "choice"):
         raise UsageError("a model rephrases open questions and instructions only", remedy="Leave out --rewriter.")
     asks = {out.id: ask(fill(PROMPT, question=original.by_id[out.id].prompt)) for out in parallel.left_out}
-    replies = _replies(asks, respondent, store)
+    replies = stored_replies(asks.values(), respondent, store)
     items, left_out = list(parallel.items), []
     for out in parallel.left_out:
         item, response = original.by_id[out.id], replies[asks[out.id].digest]
@@ -61,26 +60,6 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
             items.append(replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}"))
     place = {item.id: i for i, item in enumerate(original.items)}
     return Form(parallel.name, tuple(sorted(items, key=lambda item: place[item.id])), tuple(left_out))
-
-
-def _replies(asks: Mapping[str, Ask], respondent: Respondent, store: Store) -> dict[str, Response]:
-    sampling = RespondentName.parse(respondent.name).sampling(Sampling(temperature=0.0, max_tokens=200))
-    identity = {**respondent.identity(), **asdict(sampling)}
-    number, who = store.respondent(respondent.name, identity), who_answers(respondent.name, identity)
-    known = {key: response for key, response in store.replies(number, 0).items() if response.state != "error"}
-    missing = {question.digest: question for question in asks.values() if question.digest not in known}
-    requests = [
-        Request(question.prompt, None, sampling, request_seed(sampling.seed, who, 0, key))
-        for key, question in missing.items()
-    ]
-    owner = dict(zip(map(id, requests), missing.values(), strict=True))
-    try:
-        for batch in respondent.answer(requests) if requests else ():
-            store.append(number, 0, [(owner[id(request)], response) for request, response in batch])
-            known |= {owner[id(request)].digest: response for request, response in batch}
-    finally:
-        respondent.close()
-    return known
 
 
 def _objection(question: str, response: Response) -> str:

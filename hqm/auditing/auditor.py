@@ -18,15 +18,20 @@ import numpy.typing as npt
 from hqm.administration.assignment import StoredRespondent
 from hqm.auditing.evidence import Evidence
 from hqm.auditing.left_out_scores import LeftOutRecord, left_out_record, written
+from hqm.auditing.to_read import items_to_read
+from hqm.auditing.type_pairs import pair_of_each_type
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
+from hqm.auditing.whole_study import study_components
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.labels import labelled_by
-from hqm.forms.build import count_rules
+from hqm.benchmark.labels import HUMAN, labelled_by
+from hqm.forms.build import count_modes, count_reasons, count_rules
 from hqm.indicators import (
     Protocol,
     case,
     compare,
+    compare_forms,
     compare_runs,
+    compare_stage,
     coverage,
     describe,
     expected,
@@ -36,6 +41,7 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.judges.labels import FAITHFUL
+from hqm.judges.panel import parse_judge
 from hqm.lint.labels import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.psychometrics import family_dependence, jackknife_interval, stream
 from hqm.scoring.matrix import ScoreMatrix, Sums
@@ -47,13 +53,14 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
 
     The reference administration is compared with every one that differs from it in one facet. The result depends on the
-    evidence alone: no store and no file is read, and nothing is written.
+    evidence alone: no store is read and nothing is written. Of files, only the pictures of the items to read are opened.
     """
     benchmark, reference, matrices = evidence.benchmark, evidence.reference, evidence.matrices
     first, families = evidence.first, evidence.families
     form, respondents = evidence.forms[reference.form], evidence.respondents
     others = {cell: reference.differing(cell) for cell in matrices}
     runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
+    worded = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("form",))]
     drawn = len(runs) > 1 and all(_without_chance(respondents, first, run) for run in runs[1:])
     unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
     estimates: list[Estimate] = []
@@ -69,6 +76,7 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             "families_told": evidence.families_told,
         }
         of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, **relatives)
+        of_metric += compare_forms(worded, metric, _protocol(evidence, *(m.cell for m in worded[1:])), **relatives)
         leading = metric is evidence.metrics[0]
         of_metric += describe(
             first,
@@ -79,6 +87,8 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             leading=leading,
             **relatives,
             blind=unseen,
+            copies=evidence.copies,
+            calibration=benchmark.calibration,
         )
         if evidence.probabilities is not None:
             drawn_at = {respondent.identity.get("temperature") for respondent in respondents}
@@ -88,20 +98,45 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             if len(facets) == 1:
                 protocol = _protocol(evidence, cell)
                 same = facets[0] == "run" and _without_chance(respondents, first, matrices[cell])
+                beside = _compared_with(evidence, cell)
                 of_metric += compare(
-                    facets[0], first, matrices[cell], metric, protocol, runs=runs, deterministic=same, **relatives
-                )
+                    facets[0], beside, matrices[cell], metric, protocol, runs=runs if beside is first else (), deterministic=same,
+                    **relatives,
+                )  # fmt: skip
         for other in evidence.labelled:
             protocol = _protocol(evidence, other.cell)
-            of_metric += compare("judge", first, other, metric, protocol, other_metric=FAITHFUL, **relatives)
+            sample = evidence.samples.get(other.cell.judge)
+            of_metric += compare(
+                "judge", first, other, metric, protocol, other_metric=FAITHFUL, sample=sample, levels=evidence.levels, **relatives
+            )  # fmt: skip
             if leading and labelled_by(other.cell.judge) == "people":
-                alone = case("criterion", "judge", (first,), metric, protocol)
+                alone = case("criterion", "judge", (first,), metric, protocol, sample=sample)
                 of_metric += people_agree(alone, evidence.labels.by_rater)
         estimates += of_metric
         kept += _left_out(evidence, runs, metric, protocol)
         alone = case("", "", (first,), metric, protocol)
         flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]
-    return replace(_assemble(evidence, estimates, flags), left_out=written(record for record in kept if record))
+    estimates += _stages(evidence)
+    components = {metric.name: study_components(evidence, metric) for metric in evidence.metrics}
+    written_out = written(record for record in kept if record)
+    return replace(_assemble(evidence, estimates, flags), left_out=written_out, components=components)
+
+
+def _stages(evidence: Evidence) -> Iterator[Estimate]:
+    """What single stages of the judges say of the units that people labelled."""
+    labels = next((matrix for matrix in evidence.labelled if matrix.cell.judge == HUMAN), None)
+    for stage in evidence.stages:
+        first = evidence.matrices.get(replace(evidence.reference, judge=stage.label))
+        if first is not None and labels is not None:
+            sample = evidence.samples.get(HUMAN)
+            yield from compare_stage(stage, first, labels, _protocol(evidence, first.cell), sample=sample)
+
+
+def _compared_with(evidence: Evidence, cell: Cell) -> ScoreMatrix:
+    """What an administration is compared with: the reference; a judge that was asked again, with its own first time."""
+    label, asking = parse_judge(cell.judge)
+    own = replace(cell, judge=label)
+    return evidence.matrices.get(own, evidence.first) if asking else evidence.first
 
 
 def _left_out(
@@ -113,7 +148,8 @@ def _left_out(
     for cell, other in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
         if facets in (("form",), ("judge",)):
-            cases.append(case(family_of(facets[0], first, other), facets[0], (first, other), metric, protocol))
+            beside = _compared_with(evidence, cell)
+            cases.append(case(family_of(facets[0], beside, other), facets[0], (beside, other), metric, protocol))
     for other in evidence.labelled:
         of_people = family_of("judge", first, other)
         cases.append(case(of_people, "judge", (first, other), metric, protocol, other_metric=FAITHFUL))
@@ -121,14 +157,16 @@ def _left_out(
     return [left_out_record(each) for each in leading.values()]
 
 
-def _protocol(evidence: Evidence, other: Cell) -> Protocol:
+def _protocol(evidence: Evidence, *others: Cell) -> Protocol:
+    """What stands in the signature of a comparison of the reference with other administrations."""
     benchmark, forms, first = evidence.benchmark, evidence.forms, evidence.reference
-    data = forms[first.form].digest
-    if other.form != first.form:
-        data = f"{data}~{forms[other.form].digest}"
+    names = dict.fromkeys([first.form, *(other.form for other in others)])
+    data = "~".join(forms[name].digest for name in names)
+    if evidence.scored_by:
+        return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
     if benchmark.card.task != "yes_no" or benchmark.roles:
         return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
-    readers = sorted({benchmark.reader(item).name for cell in (first, other) for item in forms[cell.form].items[:50]})
+    readers = sorted({benchmark.reader(item).name for name in names for item in forms[name].items[:50]})
     scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
     return Protocol(benchmark.label, data, scorer, evidence.margin)
 
@@ -144,13 +182,14 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
     form, card = forms[evidence.reference.form], benchmark.card
     used = {name: forms[name] for name in forms if any(cell.form == name for cell in matrices)}
     covered = coverage(form, card.types, card.labelled)
+    findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
     return BenchmarkAudit(
         benchmark=card.name,
         title=card.title,
         version=card.version,
         task=card.task,
-        scoring=benchmark.scoring,
-        parser=benchmark.parser.name if card.task == "yes_no" else "",
+        scoring=evidence.scored_by or benchmark.scoring,
+        parser=benchmark.parser.name if card.task == "yes_no" and not evidence.scored_by else "",
         summary=card.summary,
         reference=str(evidence.reference),
         items=len(form),
@@ -161,6 +200,8 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
                 "items": len(of_name),
                 "left_out": len(of_name.left_out),
                 "rules": count_rules(of_name),
+                "modes": count_modes(evidence.forms[evidence.reference.form], of_name),
+                "reasons": count_reasons(of_name),
                 "digest": of_name.digest,
             }
             for name, of_name in used.items()
@@ -170,10 +211,16 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
         respondents=tuple(_respondent(evidence, row, who) for row, who in enumerate(evidence.respondents)),
         estimates=tuple(estimates),
         coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
-        findings=tuple(finding.to_dict() for finding in _findings(evidence, estimates)),
+        findings=tuple(findings),
         flags=tuple(flags),
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
         examples=tuple(example.to_dict() for example in evidence.examples),
+        tools=tuple(tool.to_dict() for tool in evidence.tools),
+        to_read=tuple(items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)),
+        pairs=tuple(pair_of_each_type(form, evidence.thumbnail)),
+        stopped=dict(evidence.stopped),
+        analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
+        release={"citation": card.citation, "url": card.url, "licence": card.licence},
     )
 
 

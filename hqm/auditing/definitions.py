@@ -1,10 +1,11 @@
-"""What the gate and every text mean by an answer that is scored, by people, by a type, by a leak and by a finding.
+"""What the gate and every text mean by an answer that is scored, by people, by a type, a leak, a wrong key and a finding.
 
 Each is one function of an audit. Whoever shows or judges an audit asks here and counts nothing by itself.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,16 @@ from hqm.auditing.value import BenchmarkAudit
 from hqm.benchmark.codes import SEVERITIES, Severity
 from hqm.benchmark.labels import labelled_by
 from hqm.scoring.states import unscored
-from hqm.types import Cell
+from hqm.types import Cell, Estimate
+
+MEASURABLE = 0.03
+"""The standard error that makes a type measurable."""
+FEW_FAULTS = 5.0
+"""From how many wrong keys on, that a list of items to read expects, its advice is given: lists of sound keys expect under 3."""
+
+
+LIST_POWER = 0.75
+"""The share of planted faults at the top of a list from which on the number that it expects is an advice by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +115,29 @@ def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
             rows = {str(row["type"]): row for row in estimate.detail.get("types") or () if isinstance(row, Mapping)}
             break
     types = []
-    for kind, covered in audit.coverage.items():
-        row, items = rows.get(kind, {}), int(covered["items"])
-        if not items and not covered["claimed"]:
-            continue
-        worth = row.get("adds_value")
-        types.append(
-            TypeMeasured(
-                kind,
-                bool(covered["claimed"]),
-                items,
-                row.get("sem") if row else (0.5 / items**0.5 if items else None),
-                bool(row.get("measured")),
-                row.get("state") == "measurable",
-                int(row.get("missing_items") or 0),
-                None if worth is None else bool(worth),
-            )
-        )
+    for kind in dict.fromkeys((*audit.coverage, *rows)):
+        covered, row = audit.coverage.get(kind), rows.get(kind, {})
+        items = int(covered["items"] if covered is not None else row.get("items") or 0)
+        claimed = covered is not None and bool(covered["claimed"])
+        if items or claimed:
+            types.append(_type_measured(kind, claimed, items, row))
     return tuple(types)
+
+
+def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any]) -> TypeMeasured:
+    worth = None if row.get("adds_value") is None else bool(row["adds_value"])
+    error, missing = row.get("sem"), int(row.get("missing_items") or 0)
+    if not row:
+        error = 0.5 / items**0.5 if items else None
+        return TypeMeasured(kind, claimed, items, error, False, False, missing, worth)
+    if "measured" in row:
+        good = row.get("state") == "measurable"
+        return TypeMeasured(kind, claimed, items, error, bool(row["measured"]), good, missing, worth)
+    # an audit from before a type was judged by its error in the answers
+    if error is None:
+        return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing, worth)
+    more = max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items) if error > MEASURABLE else 0
+    return TypeMeasured(kind, claimed, items, error, True, more == 0, more, worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +164,16 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     for row in leak_rows(audit):
         if row.get("leak") and row.get("low") is not None:
             by_name.setdefault(str(row["name"]), []).append(row)
-    whole = {name for name, rows in by_name.items() if not (rows[0]["type"] and rows[0]["part"])}
+    whole = {name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))}
     leaks = []
     for name, rows in by_name.items():
         rows.sort(key=lambda row: -float(row["low"]))
         first = rows[0]
-        if first["type"] and first["part"] and whole & {first["type"], first["part"]}:
+        if first.get("type") and first.get("part") and whole & {first["type"], first["part"]}:
             continue
         leaks.append(
             LeakShown(
-                name, str(first["type"]), str(first["part"]), tuple(dict.fromkeys(str(row["cue"]) for row in rows)),
+                name, str(first.get("type") or ""), str(first.get("part") or ""), tuple(dict.fromkeys(str(row.get("cue") or "words") for row in rows)),
                 float(first["accuracy"]), float(first["baseline"]), float(first["low"]),
             )
         )  # fmt: skip
@@ -172,6 +187,93 @@ def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
         if estimate.indicator in ("solvability.blind_accuracy", "solvability.leakage_cues"):
             rows += [row for row in estimate.detail.get("strata") or () if isinstance(row, Mapping)]
     return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Items that ask the same about the same picture, by its content, and whose keys cannot all be right."""
+
+    items: tuple[str, ...]
+    keys: tuple[str, ...]
+    """The key of each item; empty where an older audit does not have them."""
+    images: tuple[str, ...] = ()
+    question: str = ""
+
+
+def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
+    """All contradictions, as the findings list them; those of the indicator where an older audit has no such list."""
+    of_findings = [
+        Contradiction(
+            tuple(map(str, row.get("items", ()))), tuple(map(str, row.get("keys", ()))), tuple(map(str, row.get("images", ()))),
+            str(row.get("question", "")),
+        )
+        for finding in audit.findings
+        if finding.get("name") in ("contradictory-label", "contradictory-twins")
+        for row in finding.get("rows", ())
+    ]  # fmt: skip
+    if of_findings:
+        return tuple({each.items: each for each in reversed(of_findings)}.values())[::-1]
+    for estimate in audit.estimates:
+        if estimate.indicator == "items.duplicate_items":
+            return tuple(Contradiction(tuple(map(str, g)), ()) for g in estimate.detail.get("contradictory") or ())
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrongKeys:
+    """What the answers say of wrong keys, by the leading metric.
+
+    Parameters
+    ----------
+    named
+        Items that a test names as mislabelled; empty where the test would find too few to say anything.
+    expected
+        How many wrong keys the list of items to read expects among all items; None without such a list.
+    contradicted
+        Items whose key nearly all labels by people contradict.
+    beyond_doubt
+        How many of those named an exact test names, or have a key that is wrong with a chance of .995.
+    """
+
+    named: tuple[str, ...]
+    count: int
+    expected: float | None
+    contradicted: tuple[str, ...] = ()
+    beyond_doubt: int = 0
+    list_trusted: bool = True
+    """Whether three of four planted faults would stand at the top of the list; else it has to expect twice as many to count."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is something to repair: one name that the list calls likely is an alarm of one audit in twenty."""
+        enough = FEW_FAULTS if self.list_trusted else 2 * FEW_FAULTS
+        return bool(self.contradicted or self.beyond_doubt or (self.expected or 0.0) >= enough)
+
+
+def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
+    """Which keys the answers, and people's labels, speak against."""
+    metric = next(iter(audit.metrics), "")
+    by_name = {e.indicator: e for e in reversed(audit.estimates) if e.metric == metric}
+    tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
+    against = by_name.get("criterion.contradicted_items")
+    rows = tested.detail.get("candidates") or () if tested is not None and tested.status == "ok" else ()
+    sure = sum(
+        "expected" not in row or float(row["expected"] or 0) >= 0.995 for row in rows if isinstance(row, Mapping)
+    )
+    named = _items_of(tested) if tested is not None and tested.value and tested.status == "ok" else ()
+    count = int(tested.value or 0) if tested is not None and tested.status == "ok" else 0
+    faults = listed.detail.get("faults") if listed is not None and listed.status == "ok" else None
+    power = listed.detail.get("power") if listed is not None else None
+    true = power.get("true_among_first") if isinstance(power, Mapping) else None
+    trusted = true is None or true >= LIST_POWER
+    return WrongKeys(
+        named, count, faults, _items_of(against) if against is not None and against.value and against.status == "ok" else (), sure, trusted
+    )  # fmt: skip
+
+
+def _items_of(estimate: Estimate) -> tuple[str, ...]:
+    rows = estimate.detail.get("candidates") or estimate.detail.get("items") or ()
+    return tuple(str(row["item"] if isinstance(row, Mapping) else row) for row in rows)
 
 
 def findings_in_order(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:

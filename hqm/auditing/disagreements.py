@@ -22,7 +22,7 @@ from hqm.administration.assignment import StoredRespondent
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.labels import labelled_by
-from hqm.judges.judging import Judging
+from hqm.judges.brought import BroughtJudge, Judge
 from hqm.judges.panel import parse_judge
 from hqm.judges.procedure import verdicts
 from hqm.scoring.matrix import ScoreMatrix
@@ -94,7 +94,7 @@ class Example:
 def examples(
     benchmark: Benchmark,
     answers: Answers,
-    judges: Sequence[Judging],
+    judges: Sequence[Judge],
     forms: Mapping[str, Form],
     respondents: Sequence[StoredRespondent],
     reference: Cell,
@@ -166,7 +166,7 @@ class _Scenes:
         self,
         benchmark: Benchmark,
         answers: Answers,
-        judges: Sequence[Judging],
+        judges: Sequence[Judge],
         forms: Mapping[str, Form],
         respondents: Sequence[StoredRespondent],
         matrices: Mapping[Cell, ScoreMatrix],
@@ -232,9 +232,11 @@ class _Scenes:
     def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
         """The verdict on one answer, and what the judge said to reach it."""
         label, asking = parse_judge(cell.judge)
-        judging = next((judging for judging in self.judges if judging.panel.label == label), None)
+        judging = next((judging for judging in self.judges if judging.label == label), None)
         if judging is None:
             return self.benchmark.verdict(item, response), ()
+        if isinstance(judging, BroughtJudge):
+            return self._brought(judging, item, name, cell), judging.words(name, cell, item.id)
         heard: list[str] = []
         stored = judging.asking(asking)
 
@@ -244,6 +246,14 @@ class _Scenes:
             return reply
 
         return self._judged(item, name, response, cell, ask, heard)
+
+    def _brought(self, judge: BroughtJudge, item: Item, name: str, cell: Cell) -> Verdict:
+        """The verdict that a file has, with the answers beside which the judge saw this one."""
+        form = self.forms[cell.form]
+        beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
+        small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
+        row = [self._response(form.name, cell.run, other.id, name) for other in small.items]
+        return judge.verdicts(cell, small, {name: row})[name][[other.id for other in small.items].index(item.id)]
 
     def _judged(
         self, item: Item, name: str, response: Response, cell: Cell, ask: AskJudge, heard: list[str]

@@ -1,11 +1,16 @@
-"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and its files."""
+"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and its files.
+
+It stands in one module because both ways to the evidence, by a rule or a judge and by people alone, gather the same fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +18,39 @@ import numpy.typing as npt
 from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
-from hqm.administration.holdings import cells_in, forms_of, parallel_put, respondents_in
-from hqm.auditing.disagreements import Example, examples
+from hqm.administration.holdings import cells_in, forms_held, respondents_in
+from hqm.administration.stops import stopped_in
+from hqm.auditing.analysed import analyses_of
+from hqm.auditing.disagreements import Example, examples, thumbnail
 from hqm.auditing.families import families_of, told_from_names
+from hqm.auditing.foreign import ScoreComparison
+from hqm.auditing.frames import ANSWERS, ITEMS, answer_rows, frame, item_rows
+from hqm.auditing.stopped import common_items, on_common_items, stopped_cell, stopped_rows
+from hqm.auditing.tool_scores import RECORDED, tool_comparisons, tool_matrices
+from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.labels import RATER, labelled_by
-from hqm.errors import DesignError
-from hqm.judges.judging import Judging
+from hqm.benchmark.labels import HUMAN, RATER, LabelContext, labelled_by
+from hqm.errors import DesignError, UsageError
+from hqm.judges.brought import BroughtJudge, Judge
 from hqm.judges.labels import Labels, import_labels, labels_matrix, oracle_matrix, stored_labels
 from hqm.judges.panel import named, parse_judge
-from hqm.lint import findings_of
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.judges.stages import StageEvidence, labelled_units, stage_evidence
+from hqm.labels.plan import answer_digest
+from hqm.labels.pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
+from hqm.lint import findings_of, pictures_of
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
+from hqm.signature import digest
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, Cell, Form, Response
+from hqm.types import ORIGINAL, Cell, Form, Response, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _no_picture(name: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +87,10 @@ class Evidence:
         The items on which the reference and another administration disagree most, with what was said.
     margin
         The largest mean difference between two forms that does not matter, in score units, where one was declared.
+    copies
+        Picture -> the first name under which the same picture stands, where it stands under several.
+    thumbnail
+        Picture -> the picture, small, as a data URL; empty where there is none to show. Its file is read when it is asked for.
     """
 
     benchmark: Benchmark
@@ -80,16 +107,50 @@ class Evidence:
     findings: tuple[Finding, ...]
     examples: tuple[Example, ...]
     margin: float | None = None
+    tools: tuple[ScoreComparison, ...] = ()
+    """Where the tools that recorded answers score them otherwise than HQM."""
+    scored_by: str = ""
+    """`recorded` where the matrices hold the tools' own scores, `people` where people's labels are the scores; empty where they
+    hold the benchmark's."""
+    samples: Mapping[str, PooledLabels] = field(default_factory=dict)
+    """Judge -> the labels of its raters, pooled, with how the answers were chosen."""
+    levels: tuple[str, ...] = ("model",)
+    """Over what agreement with people is correlated: `model`, `answer`, `item`."""
+    stages: tuple[StageEvidence, ...] = ()
+    """Where people labelled single sub-sentences or facts: what the roles of each judge say of them."""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    stopped: Mapping[str, Any] = field(default_factory=dict)
+    """Where a rule stopped the asking of respondents before all items (`hqm run --until`); empty where it did not."""
+    analyses: tuple[Analysis, ...] = ()
+    """The benchmark's own further tables, of the reference administration."""
+    thumbnail: Callable[[str], str] = field(default=_no_picture, repr=False, compare=False)
 
     @property
     def first(self) -> ScoreMatrix:
         """The scored answers of the reference administration."""
         return self.matrices[self.reference]
 
+    def to_frame(self, what: Literal["answers", "items"] = "answers") -> pd.DataFrame:
+        """The evidence as a tidy pandas frame.
+
+        Parameters
+        ----------
+        what
+            `answers`: one row a respondent, administration and item, with the score (NaN where the answer was not scored)
+            and the state. `items`: one row an item of the reference administration, with its mean score over the
+            respondents and its correlation with the mean of the other items.
+        """
+        if what not in ("answers", "items"):
+            raise UsageError(f"there is no table {what!r} of the evidence", remedy="It has answers and items.")
+        name = self.benchmark.name
+        if what == "items":
+            return frame(item_rows(name, self.first), ITEMS)
+        return frame(answer_rows(name, list(self.matrices.values())), ANSWERS)
+
     @cached_property
     def labelled(self) -> tuple[ScoreMatrix, ...]:
         """The reference administration as people and oracles see it."""
-        return (*label_matrices(self.labels, self.first, self.forms[self.reference.form]), *self.oracles)
+        return (*label_matrices(self.samples, self.first, self.forms[self.reference.form]), *self.oracles)
 
 
 def gather(
@@ -100,12 +161,16 @@ def gather(
     asks: Asks | None = None,
     reference: Cell | None = None,
     forms: Sequence[Form] = (),
-    criterion: Path | None = None,
+    criterion: Path | str | None = None,
     metrics: Sequence[str] = (),
-    judges: Sequence[Judging] = (),
+    judges: Sequence[Judge] = (),
     families: Mapping[str, str] | None = None,
     margin: float | None = None,
     pictures: bool = True,
+    recorded: bool = False,
+    pool: Pool | None = None,
+    stale: Stale = "refuse",
+    levels: Sequence[str] = ("model",),
 ) -> Evidence:
     """Gather what a store, and the files of a benchmark, say about it.
 
@@ -125,13 +190,22 @@ def gather(
     metrics
         The metrics to audit; the card's unless given.
     judges
-        The panels that judged, for a benchmark that a model judges; the first one's verdicts are the reference.
+        Who judged: panels of models, and judges whose judgements came in files. Where a model judges the benchmark, the first
+        one's verdicts are the reference; where a rule scores it, they stand beside the rule's.
     families
         Respondent -> family; the family of others is inferred from their names.
     margin
         The largest mean difference between two forms that does not matter, in score units.
     pictures
         Whether the picture files are opened to look for faults, as `hqm check` does.
+    recorded
+        Take the scores that other tools recorded with the answers, in place of the benchmark's scoring.
+    pool
+        How several raters' labels of an answer become one; by majority where they are 0 or 1, by their mean otherwise.
+    stale
+        What to do with a label whose answer digest is not that of the stored answer: `refuse` or `keep`.
+    levels
+        Over what agreement with people is correlated: `model`, `answer`, `item`.
 
     Raises
     ------
@@ -141,19 +215,43 @@ def gather(
     asks = asks or Asks(store)
     answers = Answers(asks)
     respondents = tuple(respondents_in(asks, benchmark) if respondents is None else respondents)
-    by_name = {form.name: form for form in forms_of(benchmark, forms, parallel=parallel_put(store, benchmark))}
-    cells = _judged_cells(cells_in(asks, benchmark, list(by_name.values()), respondents), judges)
-    lead = judges[0].panel.label if judges else "rule"
+    by_name = forms_held(store, benchmark, forms)
+    if benchmark.roles and not judges and not recorded:
+        return _by_people(
+            benchmark, store, answers, respondents, by_name,
+            criterion=criterion, metrics=metrics, families=families, margin=margin, pool=pool, stale=stale, levels=levels,
+        )  # fmt: skip
+    lead = judges[0].label if judges and benchmark.roles else "rule"
+    cells = _judged_cells(cells_in(asks, benchmark, list(by_name.values()), respondents), judges, lead)
     reference = reference or Cell(judge=lead, sight="blind" if asks.blind else "")
     if reference not in cells:
         there = "; ".join(map(str, cells)) or "none"
         raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
     chosen = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
-    matrices = {cell: _matrix(benchmark, answers, judges, cell, by_name[cell.form], respondents) for cell in cells}
-    first, form = matrices[reference], by_name[reference.form]
-    labels = _labels(store, benchmark, form, reference.run, criterion, first.respondents)
-    oracles = _oracles(benchmark, answers, first, form, respondents)
-    labelled = (*label_matrices(labels, first, form), *oracles)
+    if recorded:
+        matrices = tool_matrices(benchmark, answers, cells, by_name, respondents)
+        reference = reference if reference in matrices else next(iter(matrices))
+    else:
+        matrices = {cell: _matrix(benchmark, answers, judges, cell, by_name[cell.form], respondents) for cell in cells}
+    form = by_name[reference.form]
+    oracles = _oracles(benchmark, answers, matrices[reference], form, respondents)
+    probabilities = None if recorded else _probabilities(benchmark, answers, form, reference.run, respondents)
+    stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
+    if stopped is not None:
+        matrices = {stopped_cell(stopped, cell): on_common_items(stopped, matrix) for cell, matrix in matrices.items()}
+        oracles = tuple(on_common_items(stopped, oracle) for oracle in oracles)
+        reference = stopped_cell(stopped, reference)
+        if probabilities is not None:
+            probabilities = probabilities[:, common_items(stopped, form)]
+    first = matrices[reference]
+    differing = partial(_differing, answers, benchmark, form, reference.run, respondents, stale)
+    labels = _labels(
+        store, benchmark, form, reference.run, Path(criterion) if criterion else None, first.respondents, differing
+    )
+    samples = _samples(labels, pool, differing(labels))
+    labelled = (*label_matrices(samples, first, form), *oracles)
+    asked = [by_name[name] for name in dict.fromkeys(cell.form for cell in cells) if name != ORIGINAL]
+    seen = pictures_of(benchmark, by_name[ORIGINAL]) if pictures else None
     return Evidence(
         benchmark=benchmark,
         reference=reference,
@@ -164,62 +262,215 @@ def gather(
         oracles=oracles,
         families=tuple(families_of(first.respondents, families)),
         families_told=told_from_names(first.respondents, families),
-        probabilities=_probabilities(benchmark, answers, form, reference.run, respondents),
+        probabilities=probabilities,
         metrics=chosen,
-        findings=tuple(findings_of(benchmark, by_name[ORIGINAL], pictures=pictures)),
-        examples=tuple(examples(benchmark, answers, judges, by_name, respondents, reference, matrices, labelled)),
+        findings=tuple(findings_of(benchmark, by_name[ORIGINAL], seen, forms=asked)),
+        # an example shows how HQM read an answer, which the tool's score does not follow from
+        examples=()
+        if recorded
+        else tuple(examples(benchmark, answers, judges, by_name, respondents, reference, matrices, labelled)),
         margin=margin,
+        tools=tool_comparisons(benchmark, answers, cells, by_name, respondents),
+        scored_by=RECORDED if recorded else "",
+        samples=samples,
+        levels=tuple(dict.fromkeys(("model", *levels))),
+        stages=_stages(benchmark, answers, judges, reference, form, respondents, labels, samples),
+        copies=seen.copies if seen is not None else {},
+        stopped=stopped_rows(stopped, form, respondents) if stopped is not None else {},
+        analyses=()
+        if recorded
+        else analyses_of(
+            benchmark, form, first, answers.by_respondent(benchmark, form, respondents, reference.run), labels
+        ),
+        thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
 
 
-def label_matrices(labels: Labels, first: ScoreMatrix, form: Form) -> list[ScoreMatrix]:
+def _by_people(
+    benchmark: Benchmark,
+    store: Store,
+    answers: Answers,
+    respondents: tuple[StoredRespondent, ...],
+    forms: Mapping[str, Form],
+    *,
+    criterion: Path | str | None,
+    metrics: Sequence[str],
+    families: Mapping[str, str] | None,
+    margin: float | None,
+    pool: Pool | None,
+    stale: Stale,
+    levels: Sequence[str],
+) -> Evidence:
+    """The evidence on a judged benchmark that no judge judged: people's labels are the scores.
+
+    Raises
+    ------
+    DesignError
+        People cannot stand in for the judge of this benchmark, or there are no labels.
+    """
+    form, names = forms[ORIGINAL], [who.name for who in respondents]
+    differing = partial(_differing, answers, benchmark, form, 0, respondents, stale)
+    labels = _labels(store, benchmark, form, 0, Path(criterion) if criterion else None, names, differing)
+    sample = _samples(labels, pool, differing(labels)).get(HUMAN)
+    given = {(j.respondent, j.item): j for j in sample.judgements} if sample is not None else {}
+    reference = Cell(judge=HUMAN)
+    builder = MatrixBuilder(reference, form, benchmark.verdict, benchmark.subsets, benchmark.groupings)
+    unlabelled = Verdict.unscored("missing", "nobody labelled it")
+    for who in respondents:
+        row = answers.responses(benchmark, form, who, 0)
+        verdicts = [
+            benchmark.verdict_of_people(item, given[who.name, item.id]) if (who.name, item.id) in given else unlabelled
+            for item in form.items
+        ]
+        scored = [verdict for verdict in verdicts if verdict is not None]
+        if len(scored) < len(verdicts) or not given:
+            what = f"the answers to {benchmark.name} are judged by a model, none is named, and no label of people stands in for it"
+            raise DesignError(what, remedy="Name one with --judge, or bring judgements with --judgements.")
+        builder.add_verdicts(who.name, row, scored)
+    first = builder.build(
+        digest(sorted([j.respondent, j.item, j.label] for j in given.values() if j.label is not None))
+    )
+    countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
+    wanted = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
+    seen = copy.copy(benchmark)
+    vars(seen)["metrics"] = countable
+    return Evidence(
+        benchmark=seen,
+        reference=reference,
+        forms=forms,
+        respondents=respondents,
+        matrices={reference: first},
+        labels=Labels((), labels.files),
+        oracles=(),
+        families=tuple(families_of(first.respondents, families)),
+        families_told=told_from_names(first.respondents, families),
+        probabilities=None,
+        metrics=tuple(metric for metric in wanted if metric in countable) or countable[:1],
+        findings=tuple(findings_of(benchmark, form, None)),
+        examples=(),
+        margin=margin,
+        scored_by="people",
+        analyses=analyses_of(benchmark, form, first, answers.by_respondent(benchmark, form, respondents, 0), labels),
+        levels=tuple(levels),
+    )
+
+
+def _summed(metric: Metric, matrix: ScoreMatrix) -> bool:
+    """Whether the tallies of a matrix have all that a metric sums, and any answer to sum it over."""
+    try:
+        metric.of({key: np.ones(1) for key in matrix.tallies})
+    except KeyError:
+        return False
+    return bool(np.isfinite(matrix.score(metric)).any())
+
+
+def _stages(
+    benchmark: Benchmark,
+    answers: Answers,
+    judges: Sequence[Judge],
+    reference: Cell,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
+    labels: Labels,
+    samples: Mapping[str, PooledLabels],
+) -> tuple[StageEvidence, ...]:
+    """The stages of the judges beside people's labels of single units, where there are any."""
+    units = labelled_units(benchmark, form, labels) if judges and benchmark.roles else []
+    if not units:
+        return ()
+    given = answers.by_answer(benchmark, form, respondents, reference.run)
+    probabilities = samples[HUMAN].probabilities if HUMAN in samples else {}
+    return stage_evidence(benchmark, judges, reference, units, given, probabilities)
+
+
+def label_matrices(samples: Mapping[str, PooledLabels], first: ScoreMatrix, form: Form) -> list[ScoreMatrix]:
     """An administration as the people see it who labelled its answers, judge by judge."""
     return [
-        labels_matrix(replace(first.cell, judge=judge), form, first.respondents, judgements)
-        for judge, judgements in labels.by_judge.items()
+        labels_matrix(
+            replace(first.cell, judge=judge), form, first.respondents, sample.judgements, sample.probabilities
+        )
+        for judge, sample in samples.items()
     ]
 
 
+def _differing(
+    answers: Answers,
+    benchmark: Benchmark,
+    form: Form,
+    run: int,
+    respondents: Sequence[StoredRespondent],
+    stale: Stale,
+    labels: Labels,
+) -> int:
+    """How many labels are about other words than the stored answers'; they are refused unless `stale` keeps them."""
+    if not any(LabelContext.of(judgement).answer_digest for judgement in labels.judgements):
+        return 0
+    labelled = {judgement.respondent for judgement in labels.judgements}
+    stored = {
+        (who.name, item.id): answer_digest(response)
+        for who in respondents
+        if who.name in labelled
+        for item, response in zip(form.items, answers.responses(benchmark, form, who, run), strict=True)
+        if response is not None
+    }
+    return check_digests(labels, stored, stale)
+
+
+def _samples(labels: Labels, pool: Pool | None, different: int) -> dict[str, PooledLabels]:
+    """The labels of every judge, pooled; so many of them are about other words than the stored answers'."""
+    return {judge: pool_labels(labels, judge, pool, stale=different) for judge in labels.by_judge}
+
+
 def _labels(
-    store: Store, benchmark: Benchmark, form: Form, run: int, criterion: Path | None, respondents: Sequence[str]
+    store: Store,
+    benchmark: Benchmark,
+    form: Form,
+    run: int,
+    criterion: Path | None,
+    respondents: Sequence[str],
+    check: Callable[[Labels], object],
 ) -> Labels:
     """The labels of a file, with those in the store by judges that the file does not have; without a file, the store's."""
     if criterion is None:
         return stored_labels(store, benchmark, form, run)
-    labels = import_labels(store, benchmark, form, run, criterion, respondents)
+    labels = import_labels(store, benchmark, form, run, criterion, respondents, check)
     stored = stored_labels(store, benchmark, form, run)
     given = labels.by_judge.keys()
     others = [j for j in stored.judgements if j.judge.partition(RATER)[0] not in given]
     return replace(labels, judgements=(*labels.judgements, *others))
 
 
-def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judging]) -> list[Cell]:
+def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> list[Cell]:
     """The administrations as the judges see them.
 
-    The leading judge sees all of them. Its further askings, and the other judges, are about the reference only.
+    The leading judge, or the rule, sees all of them that it judged. Its further askings, and the other judges, are about the
+    reference only; of other judges, only those whose judgements came in files have further askings.
     """
-    if not judges:
-        return list(cells)
-    lead = judges[0]
-    judged = [replace(cell, judge=lead.panel.label) for cell in cells]
+    by_label = {judge.label: judge for judge in judges}
+    judged = [replace(cell, judge=lead) for cell in cells]
+    judged = [cell for cell in judged if lead not in by_label or by_label[lead].sees(cell)]
     for cell in cells:
         if cell.form == ORIGINAL and cell.run == 0:
-            judged += [replace(cell, judge=named(lead.panel.label, n)) for n in lead.askings() if n]
-            judged += [replace(cell, judge=other.panel.label) for other in judges[1:] if other.askings()]
+            for label, judge in by_label.items():
+                again = (
+                    judge.askings() if label == lead or isinstance(judge, BroughtJudge) else judge.askings()[:1] and [0]
+                )
+                askings = (replace(cell, judge=named(label, n)) for n in again if n or label != lead)
+                judged += [asking for asking in askings if judge.sees(asking)]
     return judged
 
 
 def _matrix(
     benchmark: Benchmark,
     answers: Answers,
-    judges: Sequence[Judging],
+    judges: Sequence[Judge],
     cell: Cell,
     form: Form,
     respondents: Sequence[StoredRespondent],
 ) -> ScoreMatrix:
     label, asking = parse_judge(cell.judge)
     for judging in judges:
-        if judging.panel.label == label:
+        if judging.label == label:
             return judging.matrix(cell, form, answers.by_respondent(benchmark, form, respondents, cell.run), asking)
     return answers.matrix(benchmark, cell, form, respondents)
 

@@ -36,6 +36,8 @@ class ScoreComparison:
     respondent: str
     form: str
     run: int
+    scoring: str
+    """HQM's scoring, and the reader of yes/no answers."""
     tool: str
     compared: int
     """Answers that carry the tool's score."""
@@ -88,6 +90,7 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
         respondent=recording.respondent,
         form=recording.form,
         run=recording.run,
+        scoring=benchmark.scorer,
         tool=str(scored[0][2].get("tool", "")),
         compared=len(scored),
         tool_mean=finite(sum(theirs) / len(theirs)),

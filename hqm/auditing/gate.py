@@ -240,7 +240,7 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
         return
     if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.estimates):
-        remedy = Remedy("Make the audit again with `hqm audit`; or set `limits.leak` to 1")
+        remedy = Remedy(f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak` to 1")
         yield _absent(benchmark, "leaks", "the audit has no such estimate", remedy, reason)
         return
     graver = [leak for leak in leaks_shown(benchmark) if leak.low > most]
@@ -268,7 +268,7 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     """Whether a leak of this size would have been shown in every type and part."""
     reason = "that no leak was shown says something only where one would have been"
     what = "leaks that would be found"
-    rows = [row for row in leak_rows(benchmark) if row["cue"] == "words" and not (row["type"] and row["part"])]
+    rows = [row for row in leak_rows(benchmark) if row.get("cue") == "words" and not (row["type"] and row["part"])]
     small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
@@ -336,6 +336,8 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
         remedy = remedies.of_unmeasured(estimate.indicator.partition(".")[0], estimate.indicator)
         return _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
     low, high, named = _ends(estimate, wanted)
+    if wanted.rule == "within" and low is not None and high is not None:
+        return _equivalent(benchmark, estimate, wanted, (low, high))
     lower = wanted.end == "lower" or (not wanted.end and wanted.at_least is not None)
     end = low if lower else high
     if end is None or not math.isfinite(end):
@@ -352,6 +354,17 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
     return _test(
         benchmark, what, good, sentence, wanted.reason, end, remedies.of_threshold(estimate, wanted, value, end)
     )
+
+
+def _equivalent(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement, ends: tuple[float, float]) -> Test:
+    """Whether a difference is no larger than the policy's margin, whichever way it points."""
+    low, high = ends
+    margin, farther = wanted.bound, max(ends, key=abs)
+    over = _OVER.get(wanted.interval, f"of {wanted.interval or wanted.detail}")
+    sentence = f"interval {low:.3f} to {high:.3f} {over}, {-margin:g} to {margin:g} is asked for"
+    remedy = remedies.of_threshold(estimate, wanted, float(estimate.value or 0.0), farther)
+    what = f"{estimate.indicator} ({estimate.metric})"
+    return _test(benchmark, what, abs(farther) <= margin, sentence, wanted.reason, farther, remedy)
 
 
 def _usable(estimate: Estimate, wanted: Requirement) -> bool:

@@ -117,7 +117,7 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
         except (IndexError, KeyError, ValueError):
             raise DataError(
                 f"the scores without each picture of {row['family']} ({metric}) do not fit together",
-                remedy="Make the audit again with `hqm audit`; an audit is not meant to be edited.",
+                remedy="Make the audit again with `hqm audit NAME`; an audit is not meant to be edited.",
             ) from None
     return records
 

@@ -12,10 +12,14 @@ import numpy as np
 from hqm.auditing.foreign import ScoreComparison, compare_scores
 from hqm.benchmark.asking import AskJudge
 from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.items import one_part
+from hqm.benchmark.judged_files import holds_marks
 from hqm.benchmark.keys import CorrectedKey
 from hqm.benchmark.logged import LogSettings, take_logs
 from hqm.benchmark.replies import played_back, whole
 from hqm.errors import AnswerError, UsageError
+from hqm.judges.brought import judges_of
+from hqm.judges.judgements import JudgementSource, take_judgements
 from hqm.judges.procedure import verdicts
 from hqm.logs.reading import written_by_tool
 from hqm.psychometrics import item_agreement, pearson
@@ -94,16 +98,15 @@ def score_file(
     """
     form = benchmark.original
     if part is not None:
-        form = form.only(part)
-        if not form.items:
-            known = ", ".join(dict.fromkeys(item.part for item in benchmark.original.items if item.part)) or "none"
-            raise UsageError(f"{benchmark.name} has no part {part!r}", remedy=f"Its parts are {known}.")
+        form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
     if written_by_tool(answers, tables=False):
         form, given, compared = _of_log(benchmark, form, answers, LogSettings(partial=partial))
     else:
         form, given = benchmark.read_answers(answers, form)
-    matrix = _matrix(benchmark, form, [given.get(item.id) for item in form.items], judgements)
+    matrix = _matrix(
+        benchmark, form, [given.get(item.id) for item in form.items], judgements, answers.stem, partial=partial
+    )
     parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
     reader = benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
@@ -159,7 +162,7 @@ def _of_log(
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
         what = f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is scored"
         raise AnswerError(
-            what, place=str(path), remedy="Bring them into a store with hqm import, or audit them with --recorded."
+            what, place=str(path), remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`."
         )
     recording = taken.recordings[0]
     given = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
@@ -168,7 +171,15 @@ def _of_log(
     return form, given, compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)])
 
 
-def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], judgements: Path | None) -> ScoreMatrix:
+def _matrix(
+    benchmark: Benchmark,
+    form: Form,
+    row: Sequence[Response | None],
+    judgements: Path | None,
+    name: str = _WHO,
+    *,
+    partial: bool = False,
+) -> ScoreMatrix:
     builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
     if not benchmark.roles:
         if judgements is not None:
@@ -179,8 +190,20 @@ def _matrix(benchmark: Benchmark, form: Form, row: Sequence[Response | None], ju
         other = " or --mode rule" if "rule" in benchmark.modes else ""
         raise UsageError(
             f"the answers to {benchmark.name} are judged by a model",
-            remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: hqm audit --judge.",
+            remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: `hqm audit {benchmark.name} --judge NAME`.",
         )
+    if holds_marks(judgements):
+        texts = {item.id: answer.text for item, answer in zip(form.items, row, strict=True) if answer is not None}
+        source = JudgementSource(judgements, judge="judge")
+        taken = take_judgements(
+            benchmark, {form.name: form}, [source], [name], lambda *at: texts.get(at[3]), partial=partial
+        )
+        (judge,) = judges_of(benchmark, taken.sets)
+        if len(judge.askings()) > 1:
+            what = f"it holds {len(judge.askings())} judgements of an answer, and one is scored"
+            raise AnswerError(what, place=str(judgements), remedy="Audit them: `hqm audit NAME --judgements FILE`.")
+        builder.add_verdicts(_WHO, row, judge.verdicts(Cell(judge="judge"), form, {name: row})[name])
+        return builder.build()
     replies = benchmark.read_replies(judgements, form)
     # what a release makes of an empty reply is asked for with what it makes of an empty answer
     heard = whole if benchmark.withheld == "unscored" else _as_it_is

@@ -13,10 +13,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hqm.errors import CardError, DataError
+from hqm.errors import CardError, DataError, meant
 from hqm.files.records import read_text
-from hqm.files.toml import parse_toml
-from hqm.indicators import indicator_named
+from hqm.files.toml import fault_of, parse_toml
+from hqm.indicators import INDICATOR_FAMILIES, indicator_named
+from hqm.indicators.catalogue import indicators_of
 from hqm.types import Task
 
 POLICIES: Mapping[str, str] = {"default": "policy.toml", "release-small": "policy_release_small.toml"}
@@ -83,6 +84,8 @@ class Requirement(_Section):
     """The lower end must not lie below it."""
     at_most: float | None = None
     """The upper end must not lie above it."""
+    within: float | None = Field(default=None, gt=0)
+    """A margin of equivalence, declared here and not taken from the data: both ends must lie from -within to within."""
     tasks: tuple[Task, ...] = ()
     """The tasks it is asked of; all unless given."""
     reason: str = ""
@@ -90,18 +93,29 @@ class Requirement(_Section):
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Requirement:
-        if (self.at_least is None) == (self.at_most is None):
-            raise ValueError("give at_least or at_most")
+        if sum(bound is not None for bound in (self.at_least, self.at_most, self.within)) != 1:
+            raise ValueError("give one of at_least, at_most and within")
+        if self.within is not None and (self.exact or self.end):
+            raise ValueError("within asks for both ends of an interval: leave out `exact` and `end`")
         if bool(self.interval) + bool(self.detail) + self.exact != 1:
             raise ValueError("give one of interval, detail and exact: a point estimate is no evidence")
         if indicator_named(self.indicator) is None:
-            raise ValueError(f"no audit estimates {self.indicator!r}; `hqm list indicators` shows what there is")
+            known = [f"{family}.{each.name}" for family in INDICATOR_FAMILIES for each in indicators_of(family)]
+            near = meant(self.indicator, known)
+            raise ValueError(
+                f"no audit estimates {self.indicator!r}; {near or '`hqm list indicators` shows what there is'}"
+            )
         return self
+
+    @property
+    def rule(self) -> Literal["at_least", "at_most", "within"]:
+        """Which of the three kinds of threshold it is."""
+        return "at_least" if self.at_least is not None else "at_most" if self.at_most is not None else "within"
 
     @property
     def bound(self) -> float:
         """The threshold, whichever way it points."""
-        return self.at_least if self.at_least is not None else float(self.at_most or 0)
+        return float(getattr(self, self.rule))
 
 
 class Policy(_Section):
@@ -121,13 +135,13 @@ class Policy(_Section):
     require: tuple[Requirement, ...] = ()
 
     @classmethod
-    def load(cls, path: Path | None = None) -> Policy:
+    def load(cls, path: Path | str | None = None) -> Policy:
         """Read a policy: a file, or one that comes with HQM by its name; the default one without a path.
 
-        >>> Policy.load().require[0].at_least, Policy.load(Path("release-small")).required.fewer_items_than
+        >>> Policy.load().require[0].at_least, Policy.load("release-small").required.fewer_items_than
         (0.9, 1000)
         """
-        own = "default" if path is None else str(path) if str(path) in POLICIES and not path.exists() else ""
+        own = "default" if path is None else str(path) if str(path) in POLICIES and not Path(path).exists() else ""
         place = f"the policy {own}" if own else str(path)
         try:
             text = default_text(own) if own or path is None else read_text(path)
@@ -138,11 +152,7 @@ class Policy(_Section):
         except DataError as error:
             raise CardError(error.what, place=place, remedy=error.remedy) from None
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            raise CardError(
-                f"the key {key!r} is wrong: {first['msg']}", place=place, remedy="See docs/reference.md."
-            ) from None
+            raise CardError(fault_of(cls, error.errors()[0]), place=place, remedy="See docs/reference.md.") from None
 
 
 def default_text(name: str = "default") -> str:

@@ -35,13 +35,13 @@ _OTHERWISE = {
     "criterion": "read the answers on which scorer and people disagree, correct the scorer, or drop the claim that it follows people",
     "oracle": "read the answers on which scorer and oracle disagree, and correct one of them",
     "consistency": "report the types by themselves, or drop the claim of one total",
-    "discriminability": "drop the claim that respondents this close can be told apart",
+    "discriminability": "drop the claim that respondents this close are separated",
 }
 _FACETS = {
     "run": "Ask the original form again with another seed: --runs 2",
     "form": "Ask a parallel form too: --forms original,parallel",
     "judge": "Give labels by people (--criterion FILE), or let another model judge (--judge)",
-    "sight": "Ask without the pictures too: hqm run --blind",
+    "sight": "Ask without the pictures too: `hqm run NAME --blind`",
 }
 
 
@@ -68,9 +68,7 @@ def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
 
 def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: float) -> Remedy:
     """The end of an interval misses its threshold."""
-    key = (
-        f"or change `{'at_least' if wanted.at_least is not None else 'at_most'}` of `{wanted.indicator}` in the policy"
-    )
+    key = f"or change `{wanted.rule}` of `{wanted.indicator}` in the policy"
     family, _, statistic = estimate.indicator.partition(".")
     if wanted.exact:
         named = [str(row["item"]) for row in estimate.detail.get("candidates") or () if "item" in row]
@@ -79,6 +77,8 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
         return Remedy(f"Read the items{such}, correct their right answers or take them out; {key}")
     what = _MORE.get(wanted.interval, "")
     n = estimate.n_respondents if what == "respondents" else estimate.n_items
+    if wanted.rule == "within":
+        value, end = abs(value), abs(end)
     needed = _needed(statistic, family, what, n, value, end, wanted)
     otherwise = _OTHERWISE.get(family, "drop the claim")
     if needed is None:

@@ -1,7 +1,8 @@
 """The shape of an `audit.json`, against which a file is held before anything is read from it.
 
 An audit may have been edited, cut or merged by hand since it was written. A report would then stop in the middle, or show a
-wrong number; here the first wrong key is named by its path (`audits.0.respondents.2.scores.accuracy`).
+wrong number; here the first wrong key is named by its path (`audits.0.respondents.2.scores.accuracy`). The shape
+stands in one module because the parts of an audit are held against each other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from hqm.errors import DataError, HQMError
+from hqm.psychometrics import StudyParts
 from hqm.scoring.metrics import Better
 from hqm.types import STATES, Cell, Estimate, Task
 
@@ -52,6 +54,7 @@ def _method(text: str) -> str:
 
 Number = float | None
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Administration = Annotated[str, AfterValidator(_cell)]
 Ends = tuple[Number, Number]
 Row = dict[str, Any]
@@ -67,6 +70,25 @@ class _Form(_Open):
     left_out: Count
     rules: dict[str, Count]
     digest: str
+
+
+class _StoppedAt(_Open):
+    items: Count
+    inclusion: Share
+    why: str
+    stopped_after: Count = 0
+    score: Number = None
+    low: Number = None
+    high: Number = None
+
+
+class _Stopped(_Open):
+    rule: str
+    pictures: Count
+    of_pictures: Count
+    items: Count
+    of_items: Count
+    respondents: tuple[_StoppedAt, ...]
 
 
 class _Covered(_Open):
@@ -86,6 +108,7 @@ class _Finding(_Open):
     remedy: str = ""
     count: Count = 0
     examples: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
 
 
 class _Flag(_Open):
@@ -142,6 +165,39 @@ class _Example(_Open):
     targets: dict[str, str]
     answers: tuple[_Said, ...]
     respondents: Count
+
+
+class _ScoredOtherwise(_Open):
+    item: str
+    answer: str
+    tool_score: float
+    tool_read: str
+    hqm_score: Number
+    hqm_read: str
+    state: str
+    reason: str
+
+
+class _Tool(_Open):
+    respondent: str
+    form: str
+    run: Count
+    scoring: str
+    tool: str
+    compared: Count
+    tool_mean: Number
+    hqm_mean: Number
+    hqm_scored: Count
+    differences: tuple[_ScoredOtherwise, ...]
+
+
+class _Analysis(_Open):
+    name: str
+    title: str
+    about: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+    drawn: str
 
 
 class _Map(_Open):
@@ -205,8 +261,14 @@ _PARTS: Mapping[str, Any] = {
     "coverage": dict[str, _Covered],
     "findings": tuple[_Finding, ...],
     "flags": tuple[_Flag, ...],
+    "to_read": tuple[Row, ...],
+    "pairs": tuple[Row, ...],
+    "release": dict[str, str],
     "examples": tuple[_Example, ...],
     "left_out": _LeftOut,
+    "stopped": _Stopped | Annotated[dict[str, Any], Field(max_length=0)],
+    "tools": tuple[_Tool, ...],
+    "analyses": tuple[_Analysis, ...],
 }
 """The parts of a benchmark's audit whose types `BenchmarkAudit` does not say."""
 _RESPONDENT: Mapping[str, Any] = {
@@ -241,7 +303,12 @@ def _file(benchmark_audit: type[Any], respondent_scores: type[Any]) -> type[Base
     estimate: Any = _shape(Estimate, _ESTIMATE)
     respondent: Any = _shape(respondent_scores, _RESPONDENT)
     rows = {"respondents": tuple[respondent, ...], "estimates": tuple[estimate, ...]}
-    audit: Any = _shape(benchmark_audit, {**_PARTS, **rows})
+    counts = dict.fromkeys(
+        ("respondents", "families", "items", "pictures", "forms", "runs", "askings", "labelled"), Count
+    )
+    parts: Any = _shape(StudyParts, counts)
+    components: Any = create_model("Components", __base__=parts, types=(dict[str, parts], {}))
+    audit: Any = _shape(benchmark_audit, {**_PARTS, **rows, "components": dict[str, components]})
     return create_model(
         "Audit",
         __base__=_Shape,
@@ -269,7 +336,7 @@ def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[A
     DataError
         A key is missing, unknown, or has a wrong value; the first is named by its path.
     """
-    remedy = "Make it again with `hqm audit`; an audit is not meant to be edited."
+    remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
     try:
         if not isinstance(data, dict) or "audits" not in data:
             raise _Wrong("", "it is no audit of HQM")
@@ -327,6 +394,11 @@ def _values(value: Any, path: tuple[str, ...]) -> None:
 
 def _agree(audit: Mapping[str, Any], path: str) -> None:
     """What stands in one place of an audit fits to what stands in another."""
+    for i, table in enumerate(audit.get("analyses", ())):
+        if any(len(row) != len(table["columns"]) for row in table["rows"]):
+            raise _Wrong(f"{path}.analyses.{i}.rows", "a row has not as many entries as there are columns")
+        if table["drawn"] and table["drawn"] not in table["columns"]:
+            raise _Wrong(f"{path}.analyses.{i}.drawn", "it is none of the columns")
     if audit["reference"] not in audit["cells"]:
         raise _Wrong(f"{path}.reference", f"it is none of the administrations in {path}.cells")
     names = [respondent["name"] for respondent in audit["respondents"]]

@@ -10,15 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from hqm.benchmark.asking import AskJudge
+from hqm.benchmark.analyses import Analysis, ScoredAnswer
+from hqm.benchmark.asking import AskJudge, Part, Stage
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import read_items
+from hqm.benchmark.judged import JudgedRow
 from hqm.benchmark.labels import read_criterion
 from hqm.benchmark.recorded import Recording, read_answers
 from hqm.benchmark.replies import Replies, read_replies
-from hqm.errors import DataError
-from hqm.forms.build import build_parallel, is_negated
+from hqm.errors import AnswerError, CardError, DataError
+from hqm.forms.build import build_parallel, build_rewording, is_negated
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
@@ -32,10 +34,11 @@ class Adapter:
     """The members that an adapter may override; it may also set a default of `Benchmark` in its own `__init__`.
 
     ========  ==============================================================================================
-    items     read, parallel, more_forms, check, prepare_images
-    scores    metrics, score, subsets, groupings; seldom: reader, relate, group_metrics, scorings, recipes
-    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside
-    files     read_answers, recordings, read_criterion, spelled
+    items     read, parallel, rewording, more_forms, check, prepare_images
+    scores    metrics, score, subsets, groupings; seldom: reader, relate, group_metrics, scorings, recipes, analyses
+    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
+              read_judgements, replies_saying, verdict_of_people, stages, decide, parts
+    files     read_answers, recordings, read_criterion, spelled; seldom: make_files
     ========  ==============================================================================================
     """
 
@@ -67,8 +70,12 @@ class Adapter:
         return score_choice(item, response) if item.task == "choice" else score_short(item, response)
 
     def parallel(self, form: Form) -> Form:
-        """The parallel form; by default yes/no questions are negated, options shuffled and other prompts rephrased."""
+        """The parallel form; by default yes/no questions are turned round, options shuffled and other prompts rephrased."""
         return build_parallel(form)
+
+    def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+        """A further parallel form (`draw` 2 for `parallel2`), in words that neither the original nor `earlier` forms have."""
+        return build_rewording(form, draw, earlier)
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:
         """Forms beside the original and the parallel one, each with a name of its own."""
@@ -84,6 +91,10 @@ class Adapter:
 
     def check(self, form: Form) -> Iterable[Finding]:
         """Oddities of this benchmark's data, beyond what is checked for every benchmark."""
+        return ()
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """Further tables of this benchmark, made of all answers to the reference administration."""
         return ()
 
     def prepare_images(self, form: Form) -> None:
@@ -106,6 +117,24 @@ class Adapter:
         By default HQM's format: records with `item`, `role` and `reply`. An adapter may read the release's own files.
         """
         return read_replies(path, form)
+
+    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+        """The rows of a release's own file of judgements, for `hqm audit --judgements`; None where the file is no such file.
+
+        Without it, files in the plain layout (`verdict`, `score` or `reply`) are read, and whatever `read_replies` reads.
+        """
+        return None
+
+    def replies_saying(self, mark: str) -> Replies:
+        """The replies to the judge procedure that say a verdict or score of the plain layout: role -> replies.
+
+        By default the text itself, as the reply of the one role. An adapter whose procedure reads more than a word writes
+        the word as its procedure reads it, and raises `UnreadableReply` for a mark that says nothing.
+        """
+        if len(self.roles) != 1:
+            what = f"a verdict does not say what each role replied ({', '.join(self.roles)})"
+            raise AnswerError(what, place=self.card.name, remedy="Bring the raw replies: item, role, reply.")
+        return {self.roles[0]: (mark,)}
 
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
@@ -134,6 +163,22 @@ class Adapter:
         """
         return ()
 
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """Role -> what it decides of each unit, for roles that people's labels can be held against one by one; none by default."""
+        return {}
+
+    async def decide(self, role: str, item: Item, response: Response, unit: str, ask: AskJudge) -> bool | None:
+        """What one of the `stages` says of a unit that people labelled: yes, no, or None where its reply says neither.
+
+        It asks as `judge` asks, so that a reply that is stored is not asked for again.
+        """
+        return None
+
+    async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
+        """The parts and facts that the judge procedure makes of an answer, with which people who label facts begin; none by default."""
+        return ()
+
     # --- files of the release ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
@@ -151,6 +196,23 @@ class Adapter:
     def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
         """Human labels of these respondents' answers (of all respondents' if None), in HQM's format or the release's."""
         return read_criterion(path, form, respondents)
+
+    def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
+        """The score that a person's label gives an answer, where people can stand in for the judge; None where they cannot.
+
+        Then an audit with labels needs no judge: `hqm audit NAME --criterion FILE`. A metric that sums what the tally lacks is left out.
+        """
+        return None
+
+    @classmethod
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+        """The content of the files that the card says are `made_from` others: file name -> a value for JSON.
+
+        `inputs` says where each of the others lies that is there; `hqm fetch` writes what comes back.
+        """
+        raise CardError(
+            "its card names files that are made from others, and its adapter makes none", place=cls.__name__
+        )
 
     # --- seldom needed ---
 

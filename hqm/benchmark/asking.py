@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 ROLES: Mapping[str, str] = {
@@ -21,6 +22,27 @@ ROLES: Mapping[str, str] = {
     "matcher": "matches what was extracted with the annotation",
 }
 """The roles that a procedure may ask for, and what each of them does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What one role of a judge procedure decides of every unit that it is shown: yes or no."""
+
+    unit: str
+    """What it decides about, in the singular: `sub-sentence`, `fact`."""
+    yes: str
+    """What yes says of a unit: `descriptive`, `holds`."""
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an answer as a judge procedure reads it: its words, whether they describe the picture, and the facts they state."""
+
+    text: str
+    descriptive: bool = True
+    facts: tuple[str, ...] = ()
+
 
 Prompts = Literal["hqm", "official"]
 """Whose prompts a judge is given: ours (`hqm`), or those of the benchmark's release (`official`)."""

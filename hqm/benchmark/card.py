@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from hqm.errors import CardError
+from hqm.errors import CardError, meant
+from hqm.files.toml import fault_of
 from hqm.signature import digest
 from hqm.types import HALLUCINATION_TYPES, Task
 
@@ -127,7 +128,9 @@ class SourceFile(_Section):
     optional: bool = False
     """Whether the benchmark works without it."""
     instead: str = ""
-    """Another file with the same content in another layout; it is used where it is already there."""
+    """Another file or folder with the same content in another layout; it is used where it is already there."""
+    made_from: tuple[str, ...] = ()
+    """The files that the adapter makes this one from (`make_files`); it has no address of its own."""
     how: str = ""
     """What must be accepted or done by hand to get it."""
 
@@ -152,6 +155,19 @@ class RespondentsSection(_Section):
 
     embedded: tuple[str, ...] = ()
     """Their names; they are asked when a command names no respondent."""
+
+
+class ShortenedSection(_Section):
+    """`[shortened]`: of which benchmark this is a short form; `hqm shorten` writes it."""
+
+    of: str = ""
+    """The full benchmark, with its version."""
+    items: int = Field(default=0, ge=0)
+    """How many items the full benchmark has."""
+    audit: str = ""
+    """The content hash of the audit that the items were chosen by."""
+    calibration: str = ""
+    """The file, beside the items, with their weights and with what is lost."""
 
 
 class Card(_Section):
@@ -195,18 +211,23 @@ class Card(_Section):
     judging: JudgingSection = JudgingSection()
     source: SourceSection = SourceSection()
     respondents: RespondentsSection = RespondentsSection()
+    shortened: ShortenedSection = ShortenedSection()
 
     @field_validator("types")
     @classmethod
     def _known_types(cls, types: tuple[str, ...]) -> tuple[str, ...]:
         unknown = sorted(set(types) - set(HALLUCINATION_TYPES))
         if unknown:
-            raise ValueError(f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}")
+            near = meant(unknown[0], HALLUCINATION_TYPES)
+            raise ValueError(
+                f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}. {near}".strip(" .")
+            )
         return types
 
     @classmethod
-    def load(cls, path: Path) -> Card:
+    def load(cls, path: Path | str) -> Card:
         """Read a card.toml."""
+        path = Path(path)
         try:
             data = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:
@@ -227,24 +248,15 @@ class Card(_Section):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise CardError(*_sentence(error), place=place) from None
+            raise CardError(_sentence(error), place=place) from None
 
     @property
     def digest(self) -> str:
         return digest(self.model_dump(mode="json"))
 
 
-def _sentence(error: ValidationError) -> tuple[str]:
+def _sentence(error: ValidationError) -> str:
     """The first error that pydantic reports, as a sentence, with the number of the others."""
     errors = error.errors()
-    first = errors[0]
-    key = ".".join(str(part) for part in first["loc"])
-    kind: Literal["extra_forbidden", "missing"] | str = first["type"]
-    if kind == "extra_forbidden":
-        sentence = f"unknown key {key!r}"
-    elif kind == "missing":
-        sentence = f"the key {key!r} is missing"
-    else:
-        sentence = f"the key {key!r} is wrong: {first['msg']}"
     more = len(errors) - 1
-    return (f"{sentence} (and {more} more)" if more else sentence,)
+    return f"{fault_of(Card, errors[0])}{f' (and {more} more)' if more else ''}"

@@ -1,7 +1,7 @@
 """The registry of what the linter finds: code, name, severity, meaning.
 
 A code is never used again for another finding. Its letter says what the finding is about: S schema and encoding, C card, D
-duplicates, L labels and leaks, W wording, T types, I images, B what one benchmark knows of its own data.
+duplicates, L labels and leaks, W wording, F forms, T types, I images, B what one benchmark knows of its own data.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ _ALL = (
         "Near-duplicates have different right answers, or a question and its negation have the same one.",
     ),
     Code("L101", "unbalanced-labels", "warning", "More than 65% of a type's 20 items or more have one right answer."),
+    Code(
+        "L102",
+        "option-position",
+        "warning",
+        "In a type or part, the right option of a multiple choice stands in one place more often than chance explains.",
+    ),
     Code("L201", "label-by-position", "warning", "The right answers strictly alternate in the file."),
     Code(
         "L202",
@@ -99,6 +105,33 @@ _ALL = (
         "warning",
         "More than 80% of a type's 20 items or more follow one template: the words outside one slot are the same.",
     ),
+    Code(
+        "F101",
+        "negation-affirms",
+        "error",
+        'A form\'s negated question asks for the same yes as the plain one: "Isn\'t this ...?", "Is this not ...?", "Are there not two ...?".',
+    ),
+    Code("F102", "negation-split", "error", 'In a form, "not" stands inside the subject: "the square not root of 2".'),
+    Code("F103", "negation-doubled", "error", "A form's question is negated twice."),
+    Code(
+        "F104",
+        "negation-scope",
+        "warning",
+        'It is open what a form\'s negation denies: "not only", "not the largest, followed by ...", "no dog and a cat".',
+    ),
+    Code(
+        "F105",
+        "negation-same-answer",
+        "error",
+        "A form's question is negated, and its right answer is that of the original.",
+    ),
+    Code(
+        "F106",
+        "form-same-words",
+        "warning",
+        "A form asks items in the words, and the order of options, of the original.",
+    ),
+    Code("F107", "form-mode", "note", "A form turns questions into commands, or commands into statements."),
     Code("T101", "type-without-items", "warning", "The card claims a type that no item is labelled with."),
     Code(
         "T102",
@@ -144,12 +177,20 @@ _REMEDIES = {
     "D103": "Read the picture, keep the right answer, and take the other row out.",
     "D104": "Read the pictures, correct the wrong one of the two answers, or take one of the items out.",
     "L101": "Balance the right answers of the type, or report its score beside that of always giving the commonest answer.",
+    "L102": "Shuffle the options of every question (with a seed that you publish).",
     "L201": "Shuffle the items of the file (with a seed that you publish).",
     "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
     "L203": "Ask with the same phrase about items of the other answer too.",
     "L301": "Ask the same questions about pictures with the other answer, until the words say nothing.",
     "W101": "Write at least three wordings for the type.",
     "W102": "Vary the wording of the type's questions.",
+    "F101": 'Ask "Is it false that ...?", "Is there no ...?" or "Is the number of ... other than two?".',
+    "F102": 'Put "not" behind the whole subject, or ask "Is it false that ...?".',
+    "F103": "Leave one negation, or leave the item out of the form.",
+    "F104": 'Deny the question as a whole: "Is it false that ...?".',
+    "F105": "Turn the right answer round, or take the negation out.",
+    "F106": "Write other words, or leave the item out of the form.",
+    "F107": "Keep a question a question where answers may differ in length, or report the form by itself.",
     "T101": "Label items with the type, or drop the type from the card's `types`.",
     "T102": "Add as many items as the examples say, or report no score of the type.",
     "T103": "Add the type to the card's `types`, or correct the labels.",

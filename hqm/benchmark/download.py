@@ -1,25 +1,35 @@
 """Fetch a benchmark's release from pinned addresses, with checksums and resumed downloads, or from a copy that is at hand.
 
 HQM ships no file of a release. A card's `[source]` says which files belong to it, where they lie at a pinned revision, and
-what must be accepted or done by hand.
+what must be accepted or done by hand. A file takes its place only when it is whole and has the right checksum; until then
+its name ends in `.part`.
 """
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import Request, build_opener
 
 from hqm.benchmark.card import Card, SourceFile
-from hqm.errors import DataError
-from hqm.files.names import safe_name
+from hqm.benchmark.registry import adapter_of
+from hqm.errors import CardError, DataError, UsageError
+from hqm.files.checksums import Checksums
+from hqm.files.names import is_url, safe_name
+from hqm.files.web import SameScheme
 from hqm.signature import sha256_file
+from hqm.version import __version__
 
+RECORD = "made.json"
+"""The file beside those that were made: the checksum of each, and the checksums of what it was made from."""
 _CHUNK = 1 << 18
 
 Progress = Callable[[str, int, int], None]
@@ -30,8 +40,8 @@ Progress = Callable[[str, int, int], None]
 class Fetched:
     """What became of one file of a release.
 
-    `state` is `there` (it was there already, with the right checksum), `copied`, `downloaded` or `missing`; for a missing
-    file, `how` says what to do.
+    `state` is `there` (it was there already, with the right checksum), `copied`, `downloaded`, `made` (from other files) or
+    `missing`; for a missing file, `how` says what to do.
     """
 
     path: Path
@@ -41,8 +51,52 @@ class Fetched:
     how: str = ""
 
 
-def fetch(card: Card, root: Path, *, source: Path | None = None, progress: Progress | None = None) -> Iterator[Fetched]:
-    """Bring the files of a benchmark's release below the data root, one by one.
+@dataclass(frozen=True)
+class Origin:
+    """Where the files of a release are taken from, where that is not the addresses of the card.
+
+    Parameters
+    ----------
+    copy
+        A local copy to take the files from instead of the network: a data root, or the benchmark's own folder.
+    mirror
+        A web address before host and path of every address: with `http://here`, what lies at `https://there/file` is
+        fetched from `http://here/there/file`.
+    checksums
+        Checksums in place of the card's, for a mirror of another revision: `sha256sum` prints such a list. Names are
+        those in the card, with or without the benchmark's folder before them.
+    """
+
+    copy: Path | None = None
+    mirror: str = ""
+    checksums: Checksums = field(default_factory=Checksums)
+
+    def __post_init__(self) -> None:
+        if self.mirror and not is_url(self.mirror):
+            what = f"the mirror {self.mirror!r} is no web address"
+            raise UsageError(what, remedy="Write it with http:// or https:// before it.")
+
+    def of(self, card: Card, file: SourceFile) -> SourceFile:
+        """A file of a card with the address and the checksum that it has here."""
+        listed = self.checksums.listed.get(f"{card.data.folder}/{file.path}") or self.checksums.listed.get(file.path)
+        if listed is not None:
+            file = file.model_copy(update={"sha256": listed.sha256 or "", "size": listed.size or 0})
+        if self.mirror and file.url:
+            there = urlsplit(file.url)
+            path = there.path + (f"?{there.query}" if there.query else "")
+            file = file.model_copy(update={"url": f"{self.mirror.rstrip('/')}/{there.netloc}{path}"})
+        return file
+
+
+def fetch(
+    card: Card,
+    root: Path,
+    *,
+    source: Path | None = None,
+    origin: Origin | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Fetched]:
+    """Bring the files of a benchmark's release below the data root, one by one; what is not needed any more is passed over.
 
     Parameters
     ----------
@@ -51,46 +105,71 @@ def fetch(card: Card, root: Path, *, source: Path | None = None, progress: Progr
     root
         The data root; the files go into the card's folder below it.
     source
-        A local copy to take the files from instead of the network: a data root, or the benchmark's own folder.
+        A local copy to take the files from, as in `Origin`.
+    origin
+        Where else the files are taken from.
     progress
         Called with how far each download is.
 
     Raises
     ------
     DataError
-        A file's checksum is not the pinned one, or it cannot be written.
+        A file's checksum is not the pinned one, it cannot be written, or others cannot be made from it.
     """
-    for file in card.source.files:
-        target = root / card.data.folder / safe_name(file.path)
-        other = target.with_name(file.instead) if file.instead else target
-        if target.is_file() and _is_right(target, file):
-            yield Fetched(target, "there", target.stat().st_size, file.optional)
-        elif file.instead and other.is_file():
-            yield Fetched(other, "there", other.stat().st_size, file.optional)
-        elif source is not None:
-            yield _copied(card, file, source, target)
-        elif not file.url:
-            yield Fetched(target, "missing", 0, file.optional, file.how or "It must be got by hand.")
-        else:
-            yield _downloaded(file, target, progress)
+    origin = origin or Origin()
+    origin = replace(origin, copy=source or origin.copy)
+    folder = root / card.data.folder
+    files = [origin.of(card, file) for file in card.source.files]
+    making = _Making(card, folder, [file for file in files if file.made_from], files)
+    inputs: dict[str, Path] = {}
+    for file in files:
+        if file.made_from:
+            continue
+        target = folder / safe_name(file.path)
+        if making.settled(file, origin.copy):
+            continue
+        fetched = _fetched(card, file, target, origin, progress)
+        if fetched.state != "missing":
+            inputs[file.path] = fetched.path
+        yield fetched
+    yield from making.files(inputs, origin.copy)
+
+
+def _fetched(card: Card, file: SourceFile, target: Path, origin: Origin, progress: Progress | None) -> Fetched:
+    other = target.with_name(file.instead) if file.instead else target
+    if target.is_file() and _is_right(target, file):
+        return Fetched(target, "there", target.stat().st_size, file.optional)
+    if file.instead and other.exists():
+        return Fetched(other, "there", other.stat().st_size, file.optional)
+    if origin.copy is not None:
+        return _copied(card, file, origin.copy, target)
+    if not file.url:
+        return Fetched(target, "missing", 0, file.optional, file.how or "It must be got by hand.")
+    return _downloaded(file, target, progress)
 
 
 def _is_right(path: Path, file: SourceFile) -> bool:
     return not file.sha256 or sha256_file(path) == file.sha256
 
 
-def _check(path: Path, file: SourceFile, origin: str) -> None:
+def _check(path: Path, file: SourceFile, place: str) -> None:
     if not _is_right(path, file):
         path.unlink(missing_ok=True)
-        raise DataError(
-            f"{file.path} is not the pinned one (its checksum differs)",
-            place=origin,
-            remedy="The file is damaged or of another revision: get the one that the card names.",
-        )
+        raise _other(file, "its checksum differs", place)
+
+
+def _other(file: SourceFile, difference: str, place: str) -> DataError:
+    remedy = "The file is damaged or of another revision: get the one that the card names."
+    return DataError(f"{file.path} is not the pinned one ({difference})", place=place, remedy=remedy)
+
+
+def _candidates(card: Card, source: Path, name: str) -> Iterator[Path]:
+    yield source / card.data.folder / name
+    yield source / name
 
 
 def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched:
-    for candidate in (source / card.data.folder / file.path, source / file.path):
+    for candidate in _candidates(card, source, file.path):
         if candidate.is_file():
             part = _part(target)
             try:
@@ -101,6 +180,9 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
             part.replace(target)
             return Fetched(target, "copied", target.stat().st_size, file.optional)
     if file.instead:
+        for candidate in _candidates(card, source, file.instead):
+            if candidate.is_dir():  # read where it lies
+                return Fetched(candidate, "there", 0, file.optional)
         return _copied(
             card,
             SourceFile(path=file.instead, optional=file.optional, how=file.how),
@@ -127,7 +209,7 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
     part = _part(target)
     try:
         _download(file, part, progress)
-    except (URLError, TimeoutError, ConnectionError) as error:
+    except (URLError, TimeoutError, ConnectionError, http.client.HTTPException, ValueError) as error:
         reason = error.code if isinstance(error, HTTPError) else getattr(error, "reason", error)
         return Fetched(
             target, "missing", 0, file.optional, f"It cannot be reached ({reason}). {_by_hand(file, target)}"
@@ -145,19 +227,122 @@ def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
     if file.size and have >= file.size:
         part.unlink()
         have = 0
-    request = Request(file.url, headers={"Range": f"bytes={have}-"} if have else {})
-    with urlopen(request, timeout=60) as reply:
+    headers = {"User-Agent": f"hqm/{__version__}", **({"Range": f"bytes={have}-"} if have else {})}
+    try:
+        reply = build_opener(SameScheme).open(Request(file.url, headers=headers), timeout=60)
+    except HTTPError as error:
+        if error.code != 416 or not have:
+            raise
+        part.unlink()
+        if file.size:  # the server has no more of it
+            raise _other(file, f"it has {have:,} bytes, not {file.size:,}", file.url) from None
+        _download(file, part, progress)  # it was whole, or of another file
+        return
+    with reply:
         resumed = have > 0 and reply.status == 206
         done = have if resumed else 0
-        total = file.size or done + int(reply.headers.get("Content-Length") or 0)
+        announced = int(reply.headers.get("Content-Length") or 0)
+        if file.size and done + announced > file.size:
+            part.unlink(missing_ok=True)
+            raise _other(file, f"it has {done + announced:,} bytes, not {file.size:,}", file.url)
+        total = file.size or (done + announced if announced else 0)
         with part.open("ab" if resumed else "wb") as out:
-            while chunk := reply.read(_CHUNK):
+            while (chunk := reply.read(_CHUNK)) and (not total or done <= total):
                 out.write(chunk)
                 done += len(chunk)
                 if progress:
                     progress(file.path, done, total)
     if total and done < total:
         raise ConnectionError("the connection ended early; run the same command again to go on")
+
+
+class _Making:
+    """The files of a release that are made from others, and the record of what they were made from."""
+
+    def __init__(self, card: Card, folder: Path, made: list[SourceFile], files: list[SourceFile]) -> None:
+        self.card, self.folder, self.made = card, folder, made
+        self.pins = {file.path: file.sha256 for file in files if file.sha256}
+        unknown = {name for file in made for name in file.made_from} - {file.path for file in files}
+        if unknown:
+            raise CardError(f"no file {min(unknown)!r} is listed, but others are made from it", place=card.name)
+
+    def settled(self, file: SourceFile, copy: Path | None) -> bool:
+        """Whether a file is not needed any more, because all that is made from it is there or in the copy."""
+        users = [made for made in self.made if file.path in made.made_from]
+        needed = [made for made in users if not made.optional] or users
+        if copy is not None and any(c.exists() for n in (file.path, file.instead) if n for c in self._in(copy, n)):
+            copy = None  # what lies beside it may be of another revision: all is made anew
+        return bool(users) and (
+            all(self._whole(made) for made in users)
+            or (copy is not None and all(any(c.is_file() for c in self._in(copy, made.path)) for made in needed))
+        )
+
+    def files(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
+        """Make or copy what is not there."""
+        wanted = [made for made in self.made if not self._whole(made)]
+        makeable = [made for made in wanted if set(made.made_from) <= inputs.keys()]
+        contents = adapter_of(self.card).make_files(inputs) if makeable else {}
+        for made in self.made:
+            target = self.folder / safe_name(made.path)
+            if made not in wanted:
+                yield Fetched(target, "there", target.stat().st_size, made.optional)
+            elif made in makeable:
+                if made.path not in contents:
+                    raise CardError(f"its adapter does not make {made.path}", place=self.card.name)
+                part = _part(target)
+                text = json.dumps(contents[made.path], indent=0, allow_nan=False)
+                try:
+                    part.write_text(text, encoding="utf-8")
+                    part.replace(target)
+                except OSError as error:
+                    raise DataError(f"it cannot be written: {error.strerror}", place=str(part)) from None
+                self._note(target, made_from={name: self._sums(inputs[name]) for name in made.made_from})
+                yield Fetched(target, "made", target.stat().st_size, made.optional)
+            else:
+                lacking = ", ".join(name for name in made.made_from if name not in inputs)
+                fetched = Fetched(target, "missing", 0, made.optional, f"It is made from {lacking}. {made.how}".strip())
+                if copy is not None:
+                    fetched = replace(_copied(self.card, made, copy, target), how=fetched.how)
+                if fetched.state == "copied":
+                    self._note(target, copied_from=str(copy))
+                yield fetched
+
+    def _in(self, copy: Path, name: str) -> Iterator[Path]:
+        return _candidates(self.card, copy, name)
+
+    def _record(self) -> dict[str, Any]:
+        try:
+            record = json.loads((self.folder / RECORD).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    def _whole(self, made: SourceFile) -> bool:
+        """Whether a made file is there as it was written, and was made from the files that are meant today."""
+        target, entry = self.folder / safe_name(made.path), self._record().get(made.path)
+        if not isinstance(entry, dict) or not target.is_file() or entry.get("sha256") != sha256_file(target):
+            return False
+        sums = entry.get("made_from") or {}
+        return all(sums[name] == pin for name, pin in self.pins.items() if isinstance(sums.get(name), str))
+
+    def _note(self, target: Path, **origin: Any) -> None:
+        record = self._record()
+        name = target.relative_to(self.folder).as_posix()
+        record[name] = {
+            "sha256": sha256_file(target),
+            "size": target.stat().st_size,
+            **origin,
+            "by": f"hqm {__version__}",
+        }
+        part = _part(self.folder / RECORD)
+        part.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        part.replace(self.folder / RECORD)
+
+    def _sums(self, path: Path) -> str | dict[str, str]:
+        """The checksum of a file, or of each file of a folder."""
+        if path.is_dir():
+            return {file.name: sha256_file(file) for file in sorted(path.iterdir()) if file.is_file()}
+        return sha256_file(path)
 
 
 def data_root(given: Path | None) -> Path:

@@ -18,7 +18,7 @@ from hqm.errors import DataError, UsageError
 from hqm.files.parquet import pyarrow_library
 from hqm.types import Form, Item
 
-_INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by hqm export {name} --to inspect.
+_INSPECT = '''"""{title}: asked by inspect, in the forms that HQM made. Written by `hqm export {name} --to inspect`.
 
     inspect eval {file} --model openai/<model> -T form=parallel --epochs 2
     hqm import logs/*.eval --benchmark {name} --store store.sqlite
@@ -64,7 +64,7 @@ def {name}(form: str = "original") -> Task:
     return Task(dataset=MemoryDataset(samples, name="{name}"), solver=generate(), scorer=first_word(), config=config)
 '''
 
-_LMMS_YAML = """# {title}, form {form}. Written by hqm export {name} --to lmms-eval.
+_LMMS_YAML = """# {title}, form {form}. Written by `hqm export {name} --to lmms-eval`.
 #   python -m lmms_eval --model <model> --tasks {name}_{form} --include_path <this folder> --log_samples --output_path logs
 #   hqm import logs --benchmark {name} --store store.sqlite
 task: {name}_{form}
@@ -92,7 +92,7 @@ metadata:
   - version: {version}
 """
 
-_LMMS_UTILS = '''"""What lmms-eval calls for the tasks in this folder. Written by hqm export --to lmms-eval."""
+_LMMS_UTILS = '''"""What lmms-eval calls for the tasks in this folder. Written by `hqm export NAME --to lmms-eval`."""
 
 
 def doc_to_visual(doc):

@@ -14,6 +14,7 @@ from typing import get_args
 from hqm.benchmark.adapter import Adapter, Scoring
 from hqm.benchmark.asking import Prompts
 from hqm.benchmark.card import Card
+from hqm.benchmark.shortened import Calibration, read_calibration
 from hqm.errors import DataError, UsageError
 from hqm.files.checksums import Checksums
 from hqm.files.images import ImageSource, open_images
@@ -75,14 +76,24 @@ class Benchmark(Adapter):
         withheld: Withholding = "unscored",
     ) -> None:
         if scoring not in self.scorings:
-            raise UsageError(f"{card.name} has no scoring {scoring!r}", remedy=f"It has {' and '.join(self.scorings)}.")
+            raise UsageError(
+                f"{card.name} has no scoring {scoring!r}",
+                remedy=f"It has {' and '.join(self.scorings)}.",
+                given=scoring,
+                known=self.scorings,
+            )
         if mode is not None and mode not in self.modes:
             known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
-            raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known)
+            raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known, given=mode, known=self.modes)
         self.card, self.data, self.scoring = card, data, scoring
         if withheld not in get_args(Withholding):
             known = " and ".join(get_args(Withholding))
-            raise UsageError(f"withheld answers cannot be {withheld!r}", remedy=f"--withheld takes {known}.")
+            raise UsageError(
+                f"withheld answers cannot be {withheld!r}",
+                remedy=f"--withheld takes {known}.",
+                given=withheld,
+                known=get_args(Withholding),
+            )
         if withheld == "official" and scoring != "official":
             what = f"no release defines what {scoring} scoring does with withheld answers"
             raise UsageError(what, remedy="Use --withheld official with --scoring official only.")
@@ -90,10 +101,12 @@ class Benchmark(Adapter):
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
         self.parser = parser(reader or card.scoring.parser)
+        self.part: str | None = None
+        """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
         self._images = Path(images) if images is not None and not self._web else None
         self.recipe = compose(words, self.recipes, card.name)
-        self._parallel: tuple[Form, Form] | None = None
+        self._rewordings: tuple[Form, list[Form]] | None = None
         self._further: tuple[Form, tuple[Form, ...]] | None = None
 
     # --- names, as a signature has them ---
@@ -127,12 +140,26 @@ class Benchmark(Adapter):
             raise DataError("it has no items", place=self.name, remedy="Check the items file that the card names.")
         return form
 
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """How answers to a short form become scores on the full benchmark's scale; None of a benchmark that is no short form."""
+        name = self.card.shortened.calibration
+        return read_calibration(self.data / name) if name else None
+
     @property
     def parallel_form(self) -> Form:
         """The parallel form of the original, made once."""
-        if self._parallel is None or self._parallel[0] is not self.original:
-            self._parallel = (self.original, self.parallel(self.original))
-        return self._parallel[1]
+        return self.reworded(1)
+
+    def reworded(self, draw: int) -> Form:
+        """The form `parallel` (1), `parallel2` (2) and so on, made once together with those before it."""
+        if self._rewordings is None or self._rewordings[0] is not self.original:
+            self._rewordings = (self.original, [])
+        made = self._rewordings[1]
+        while len(made) < draw:
+            original = self.original
+            made.append(self.rewording(original, len(made) + 1, tuple(made)) if made else self.parallel(original))
+        return made[draw - 1]
 
     @property
     def further_forms(self) -> tuple[Form, ...]:
@@ -151,6 +178,11 @@ class Benchmark(Adapter):
         if self.prompts == "official":
             return self.official_prompt(name)
         return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
+
+    @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """The names of the judge's prompt templates that lie beside the card."""
+        return tuple(sorted(path.stem for path in ((self._home or self.data) / "prompts").glob("*.txt")))
 
     # --- pictures and words ---
 
@@ -192,8 +224,10 @@ class Benchmark(Adapter):
         for metric in self.metrics:
             if metric.name == name:
                 return metric
-        known = ", ".join(metric.name for metric in self.metrics)
-        raise UsageError(f"{self.name} has no metric {name!r}", remedy=f"It has {known}.")
+        known = [metric.name for metric in self.metrics]
+        raise UsageError(
+            f"{self.name} has no metric {name!r}", remedy=f"It has {', '.join(known)}.", given=name, known=known
+        )
 
     def verdict(self, item: Item, response: Response) -> Verdict:
         """Score one answer by rule; what is no answer stays unscored."""

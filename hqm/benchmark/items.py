@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.card import Card, FieldsSection
-from hqm.errors import DataError, FieldError
+from hqm.errors import DataError, FieldError, UsageError
 from hqm.files.names import is_url, safe_name
 from hqm.files.records import read_records, take
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
@@ -187,5 +187,23 @@ def hallucination_type(label: Any, place: str = "") -> str | None:
             f"{label!r} is no hallucination type",
             place=place,
             remedy=f"The types are {', '.join(HALLUCINATION_TYPES)}.",
+            given=name,
+            known=HALLUCINATION_TYPES,
         )
     return name
+
+
+def one_part(form: Form, part: str, benchmark: str) -> Form:
+    """The items of one part of a benchmark.
+
+    Raises
+    ------
+    UsageError
+        It has no such part; the sentence names the nearest one, and all.
+    """
+    within = form.only(part)
+    if not within.items:
+        parts = list(dict.fromkeys(item.part for item in form.items if item.part))
+        known = f"Its parts are {', '.join(parts)}." if parts else "It has no parts: leave --part out."
+        raise UsageError(f"{benchmark} has no part {part!r}", remedy=known, given=part, known=parts)
+    return within

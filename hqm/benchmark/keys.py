@@ -16,6 +16,8 @@ from hqm.signature import digest_file
 from hqm.types import LETTERS, Form, Item, Response
 
 _TARGETS = ("target", "label", "answer", "key")
+_MARKS = {"keep": "keep", "wrong key": "wrong key", "ambiguous": "leave out", "bad picture": "leave out"}
+"""What a reader may mark in the column `mark`, as the report's list of items to read writes it."""
 _LEFT_OUT = frozenset({"", "ambiguous", "unclear", "left out", "null", "none"})
 _SUFFIXES = (".json", ".jsonl", ".csv")
 
@@ -53,11 +55,13 @@ class CorrectedKey:
         )
 
 
-def read_key(path: Path, benchmark: Benchmark) -> CorrectedKey:
+def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) -> CorrectedKey:
     """Read a corrected key of a benchmark's original form.
 
+    `whole` is the form with all items, where `benchmark.original` was cut to a part: a key answers all of them.
+
     Two shapes are read. Records `item,target` change the items that they name; an empty target, or `ambiguous`, leaves
-    the item out. Records in the shape of the release (RePOPE: question_id, image, text, label), one file a part or a
+    the item out; a column `mark` (keep, wrong key, ambiguous, bad picture) goes before the target. Records in the shape of the release (RePOPE: question_id, image, text, label), one file a part or a
     folder of them, replace the key of their parts; items of these parts that they do not have are ambiguous.
 
     Raises
@@ -70,7 +74,7 @@ def read_key(path: Path, benchmark: Benchmark) -> CorrectedKey:
     if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
         what = f"the answers to {benchmark.name} are not held against a key of right answers"
         raise UsageError(what, remedy="A corrected key is for yes/no and multiple-choice questions that a rule scores.")
-    form = benchmark.original
+    form, path = whole or benchmark.original, Path(path)
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
     targets: dict[str, Any] = {}
     left_out: list[str] = []
@@ -102,12 +106,34 @@ def _by_item(records: Sequence[Mapping[str, Any]], form: Form, path: Path) -> tu
             )
         if key in targets or key in left_out:
             raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
-        value = _target(record, place)
+        if str(record.get("mark") or "").strip():
+            value = _marked(record, form.by_id[key], place)
+        else:
+            value = _target(record, place)
         if value.strip().lower() in _LEFT_OUT:
             left_out.append(key)
         else:
             targets[key] = _valid(value, form.by_id[key], place)
     return targets, left_out
+
+
+def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
+    """The target that a reader's mark gives; empty to leave the item out. A wrong key of yes or no means the other one."""
+    mark = str(record["mark"]).strip().lower()
+    if mark not in _MARKS:
+        raise DataError(f"the mark of {item.id} is {mark!r:.40}", place=place, remedy=f"Write {', '.join(_MARKS)}.")
+    target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
+    match _MARKS[mark]:
+        case "leave out":
+            return ""
+        case "keep":
+            return str(item.target)
+    if not target and item.task == "yes_no":
+        return "no" if item.target == "yes" else "yes"
+    if not target or _valid(target, item, place) == item.target:
+        what = f"the key of {item.id} is marked as wrong, and no other one is given"
+        raise DataError(what, place=place, remedy="Write the right answer in the column target, or mark it ambiguous.")
+    return target
 
 
 def _by_release(

@@ -1,14 +1,19 @@
-"""Human labels of answers, read from a file."""
+"""Human labels of answers, read from a file, with how each answer was chosen for labelling."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
 
+from hqm.benchmark.asking import ROLES
 from hqm.benchmark.recorded import first_field
 from hqm.errors import AnswerError
-from hqm.files.records import read_records, take
+from hqm.files.records import read_records, take, whole_number
+from hqm.signature import canonical_json
 from hqm.types import Form, Judgement
 
 RATER = ":"
@@ -17,7 +22,49 @@ RATER = ":"
 HUMAN = "human"
 """The judge of all labels that people gave. Whoever else labels answers (an oracle, another parser of the key) has another name."""
 
+ADJUDICATION = "adjudication"
+"""The rater whose label is the decision about a disagreement: it stands in place of the raters' labels and counts as none."""
+
+COLUMNS = (
+    "item", "id", "respondent", "label", "rater", "form", "run", "answer_digest", "probability", "schema", "seconds", "uid",
+    "stratum", "gold", "by", "note", "stages",
+)  # fmt: skip
+"""What a file of labels may say. A column with another name is refused: it may be a probability that is misspelt."""
+
 LabelledBy = Literal["people", "oracle"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelContext:
+    """What a file says of a label beside the label itself; it is kept in `Judgement.reply`."""
+
+    answer_digest: str = ""
+    """The digest of the answer that was labelled (`hqm label plan`); empty where nobody wrote it down."""
+    probability: float | None = None
+    """With which probability the answer was chosen for labelling."""
+    schema: str = ""
+    """What the rater was asked: `binary`, `likert`, `facts`, ..."""
+    seconds: float | None = None
+    stages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Role of a judge procedure -> unit of the answer (a sub-sentence, a fact) -> 1 or 0, where people decided unit by unit."""
+
+    def written(self) -> str:
+        """The context as a judgement's reply; empty where nothing is known."""
+        said = {name: value for name, value in asdict(self).items() if value not in ("", None, {})}
+        return canonical_json({"label": said}) if said else ""
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> Self:
+        """The context of a stored label.
+
+        >>> LabelContext.of(Judgement("human", "1", "m", 1.0, LabelContext(probability=0.5).written())).probability
+        0.5
+        """
+        try:
+            said = json.loads(judgement.reply).get("label", {}) if judgement.reply.startswith('{"label":') else {}
+        except ValueError:
+            said = {}
+        return cls(**{f.name: said[f.name] for f in fields(cls) if f.name in said})
 
 
 def labelled_by(judge: str) -> LabelledBy:
@@ -37,32 +84,91 @@ def read_criterion(path: Path, form: Form, respondents: Sequence[str] | None, ju
     A label is 1 for a faithful answer, 0 for a hallucinated one, or a share between them where several people judged. An
     empty label means that the rater did not decide. When `respondents` is None, the field `respondent` may hold any name
     and may be missing. Several raters may label the same answer if a field `rater` names them: the judge's label is then
-    their mean, and each rater's own labels are kept as the judge `human:<rater>`, so that their agreement can be estimated.
+    their mean, or what the rater `adjudication` decided, and each rater's own labels are kept as the judge `human:<rater>`, so
+    that an audit can pool them in another way and estimate their agreement.
+
+    `probability` says how likely the answer was to be chosen for labelling, `answer_digest` which answer it was, and `stages` what
+    was said of its single sub-sentences and facts (JSON: role -> unit -> 1 or 0). Rows of
+    another form, or of another run than the first, are left out.
 
     Raises
     ------
     AnswerError
-        An item or respondent is unknown, a name could mean several respondents, a label is no number between 0 and 1, or
-        a pair is labelled twice.
+        A column has an unknown name, an item or respondent is unknown, a name could mean several respondents, a label is no number between 0 and 1,
+        a probability is none, or a pair is labelled twice.
     """
     labels: dict[tuple[str, str, str], Judgement] = {}
+    elsewhere = 0
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
+        if i == 1 or not record.keys() <= set(COLUMNS):
+            _known_columns(record, place)
+        if record.get("form") not in (None, "", form.name) or _number_of_run(record, place):
+            elsewhere += 1
+            continue
         item = str(first_field(record, ("item", "id"), place))
         name = str(record.get("respondent", "") if respondents is None else take(record, "respondent", place))
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
         name = name if respondents is None else respondent_named(name, respondents, place)
-        rater = str(record.get("rater") or "")
+        rater = ADJUDICATION if record.get("by") == ADJUDICATION else str(record.get("rater") or "")
         if (item, name, rater) in labels:
             raise AnswerError(
                 f"{item!r} of {name!r} is labelled twice", place=place, remedy="Name who labelled in a field 'rater'."
             )
         who = f"{judge}{RATER}{rater}" if rater else judge
-        labels[item, name, rater] = Judgement(who, item, name, _label(take(record, "label", place), place))
+        label = _label(take(record, "label", place), place)
+        labels[item, name, rater] = Judgement(who, item, name, label, _context(record, place).written())
     if not labels:
-        raise AnswerError("it holds no label", place=str(path))
+        what = f"it holds no label of the form {form.name}, run 0" if elsewhere else "it holds no label"
+        raise AnswerError(what, place=str(path))
     return _pooled(list(labels.values()), judge)
+
+
+def _known_columns(record: Mapping[str, Any], place: str) -> None:
+    unknown = next((name for name in record if name not in COLUMNS), None)
+    if unknown is not None:
+        raise AnswerError(
+            f"labels have no column {unknown!r}", place=place, remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
+            given=str(unknown), known=COLUMNS,
+        )  # fmt: skip
+
+
+def _number_of_run(record: dict[str, Any], place: str) -> int:
+    return 0 if record.get("run") in (None, "") else whole_number(record["run"], "run", place)
+
+
+def _context(record: Mapping[str, Any], place: str) -> LabelContext:
+    numbers: dict[str, float | None] = {}
+    for name in ("probability", "seconds"):
+        given = record.get(name)
+        try:
+            numbers[name] = None if given in (None, "") else float(str(given))
+        except ValueError:
+            numbers[name] = math.nan
+        value = numbers[name]
+        if value is not None and not (0 < value <= 1 if name == "probability" else 0 <= value < math.inf):
+            remedy = "Write a number above 0 and up to 1, or nothing." if name == "probability" else "Write seconds."
+            raise AnswerError(f"the {name} is {given!r}", place=place, remedy=remedy)
+    return LabelContext(
+        answer_digest=str(record.get("answer_digest") or ""), schema=str(record.get("schema") or ""),
+        stages=_stages(record.get("stages"), place), **numbers,
+    )  # fmt: skip
+
+
+def _stages(given: object, place: str) -> Mapping[str, Mapping[str, int]]:
+    """Role -> unit -> 1 or 0, from a JSON object or its text."""
+    try:
+        read = json.loads(given) if isinstance(given, str) and given.strip() else given or {}
+    except ValueError:
+        read = None
+    if not isinstance(read, Mapping) or not all(
+        role in ROLES and isinstance(units, Mapping) and all(label in (0, 1) for label in units.values())
+        for role, units in read.items()
+    ):
+        remedy = f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
+        raise AnswerError(f"the stages are {str(given)[:80]!r}", place=place, remedy=remedy)
+    return {role: {str(unit): int(label) for unit, label in units.items()} for role, units in read.items()}
 
 
 def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
@@ -87,7 +193,13 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     if meant:
         what = f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}"
         raise AnswerError(what, place=place, remedy="Write the whole name.")
-    raise AnswerError(f"there is no respondent {name!r}", place=place, remedy=f"There are {', '.join(respondents)}.")
+    raise AnswerError(
+        f"there is no respondent {name!r}",
+        place=place,
+        remedy=f"There are {', '.join(respondents)}.",
+        given=name,
+        known=respondents,
+    )
 
 
 def _short_names(respondent: str) -> set[str]:
@@ -105,8 +217,10 @@ def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
         by_answer.setdefault((label.item, label.respondent), []).append(label)
     means = []
     for (item, name), of_answer in by_answer.items():
-        decided = [label.label for label in of_answer if label.label is not None]
-        means.append(Judgement(judge, item, name, sum(decided) / len(decided) if decided else None))
+        settled = [label for label in of_answer if label.judge == f"{judge}{RATER}{ADJUDICATION}"]
+        decided = [label.label for label in settled or of_answer if label.label is not None]
+        mean = sum(decided) / len(decided) if decided else None
+        means.append(Judgement(judge, item, name, mean, of_answer[0].reply))
     return [*means, *(label for label in labels if label.judge != judge)]
 
 

@@ -164,7 +164,13 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
 
 def _form(forms: Mapping[str, Form], name: str, log: Log) -> Form:
     if name not in forms:
-        raise AnswerError(f"there is no form {name!r}", place=log.path, remedy=f"The forms are {', '.join(forms)}.")
+        raise AnswerError(
+            f"there is no form {name!r}",
+            place=log.path,
+            remedy=f"The forms are {', '.join(forms)}.",
+            given=name,
+            known=forms,
+        )
     return forms[name]
 
 
@@ -203,7 +209,7 @@ def _from_score(row: LogRow, item: Item) -> Response:
     """The answer that a score alone leaves: to a yes/no question, right is the key and wrong is its opposite."""
     if item.task != "yes_no" or row.score not in (0.0, 1.0) or item.target not in ("yes", "no"):
         what = "only a score is recorded, from which no answer follows"
-        remedy = "Scores of 0 and 1 are read for yes/no questions; take other scores with hqm audit --table."
+        remedy = "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm audit --table FILE`."
         raise AnswerError(what, place=row.place, remedy=remedy)
     opposite = {"yes": "no", "no": "yes"}
     text = item.target if row.score == 1.0 else opposite[item.target]

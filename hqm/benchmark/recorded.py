@@ -14,6 +14,9 @@ from hqm.text import storable
 from hqm.types import ORIGINAL, Form, Response, State
 
 _IDS = ("item", "id", "question_id")
+_STATES = frozenset(get_args(State))
+_SHORT = 200
+"""Answers up to this length are kept once, however many respondents and runs give them."""
 _TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 
@@ -63,17 +66,23 @@ def _name(value: Any, what: str, place: str) -> str:
 def _response(record: Mapping[str, Any], place: str) -> Response:
     text = answer_text(first_field(record, _TEXTS, place), place)
     state = record.get("state", "ok")
-    if state not in get_args(State):
+    # a state may be anything that JSON has, also what has no hash
+    if not isinstance(state, str) or state not in _STATES:
         raise AnswerError(
-            f"the state {state!r} is unknown", place=place, remedy=f"It is one of {', '.join(get_args(State))}."
+            f"the state {state!r} is unknown",
+            place=place,
+            remedy=f"It is one of {', '.join(get_args(State))}.",
+            given=str(state),
+            known=get_args(State),
         )
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", place=place)
-    try:
-        canonical_json(detail)
-    except ValueError:
-        raise AnswerError("its detail has a number that is none (NaN, infinity)", place=place) from None
+    if detail:
+        try:
+            canonical_json(detail)
+        except ValueError:
+            raise AnswerError("its detail has a number that is none (NaN, infinity)", place=place) from None
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
@@ -110,25 +119,47 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
     recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
+    # most files name their few administrations in every record, and give the same few answers again and again
+    of_names: dict[tuple[str, str, int], dict[str, Response]] = {}
+    same: dict[tuple[str, str], Response] = {}
     for file in files:
+        stem = file.stem
         for i, record in enumerate(read_records(file), 1):
             place = f"{file}: record {i}"
-            form = _name(record.get("form", ORIGINAL), "form", place)
+            form = record.get("form", ORIGINAL)
+            if type(form) is not str:
+                form = _name(form, "form", place)
             if form not in known:
+                _name(form, "form", place)
                 raise AnswerError(
-                    f"there is no form {form!r}", place=place, remedy=f"The forms are {', '.join(known)}."
+                    f"there is no form {form!r}",
+                    place=place,
+                    remedy=f"The forms are {', '.join(known)}.",
+                    given=form,
+                    known=known,
                 )
             key = storable(_name(first_field(record, _IDS, place), "item", place))
-            if key not in known[form].by_id:
+            item = known[form].by_id.get(key)
+            if item is None:
                 if key in known[ORIGINAL].by_id:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
-            name = storable(_name(record.get("respondent", file.stem), "respondent", place))
-            who = (name, form, whole_number(record.get("run", 0), "run", place))
-            answers = recorded.setdefault(who, {})
+            named, run = record.get("respondent", stem), record.get("run", 0)
+            plain = type(named) is str and type(run) is int  # True is no run, though it equals 1
+            seen = of_names.get((named, form, run)) if plain else None
+            if seen is None:
+                name = storable(_name(named, "respondent", place))
+                seen = recorded.setdefault((name, form, whole_number(run, "run", place)), {})
+                if plain:
+                    of_names[named, form, run] = seen
+            answers = seen
             if key in answers:
                 raise AnswerError(
                     f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
                 )
-            answers[key] = _response(record, place)
+            answer = _response(record, place)
+            if len(answer.text) <= _SHORT and not answer.reason and not answer.detail:
+                answer = same.setdefault((answer.text, answer.state), answer)
+            # the item's own id, so that one text serves all administrations
+            answers[item.id] = answer
     return [Recording(*who, answers, str(path)) for who, answers in recorded.items()]

@@ -1,7 +1,7 @@
 """Find a benchmark by its name, folder, Python file or entry point, and load it.
 
 load("pope")                 a card in benchmarks/pope, scored by adapters/pope.py
-load("my_benchmark/")        a folder with card.toml and items, no code
+load("my_benchmark/")        a folder with card.toml and items, no code; or the path of its card.toml
 load("my_benchmark.py")      one file: CARD = {...} and a subclass of Benchmark
 load("theirs")               another package, by an entry point of the group `hqm.benchmarks`
 """
@@ -11,8 +11,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +23,9 @@ from typing import Any
 from hqm.benchmark.asking import Prompts
 from hqm.benchmark.card import Card
 from hqm.benchmark.interface import Benchmark, Scoring
+from hqm.benchmark.items import one_part
 from hqm.benchmark.origin import check_origin
+from hqm.benchmark.short_adapter import for_short_form
 from hqm.errors import CardError, DataError, UsageError
 from hqm.files.hub import hub_folder, is_hub
 from hqm.scoring.states import Withholding
@@ -42,8 +46,16 @@ def shipped() -> Path:
 
 def names() -> tuple[str, ...]:
     """The names of all known benchmarks, sorted."""
-    here = {path.parent.name for path in shipped().glob("*/card.toml")}
-    return tuple(sorted(here | {point.name for point in entry_points(group=GROUP)}))
+    return tuple(sorted(_shipped_names(shipped()) | {point.name for point in entry_points(group=GROUP)}))
+
+
+@cache
+def _shipped_names(folder: Path) -> frozenset[str]:
+    return frozenset(path.parent.name for path in folder.glob("*/card.toml"))
+
+
+# what comes with HQM stays as it is while the program runs, and every command asks for it several times
+_shipped_card = cache(Card.load)
 
 
 def groups() -> dict[str, tuple[str, ...]]:
@@ -58,18 +70,28 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 def card(name: str) -> Card:
     """The card of a benchmark known by name."""
-    path = shipped() / name / "card.toml"
-    return Card.load(path) if path.exists() else load(name).card
+    folder = shipped()
+    return _shipped_card(folder / name / "card.toml") if name in _shipped_names(folder) else load(name).card
 
 
 def cards(wanted: Sequence[str]) -> list[Card]:
     """The cards that names stand for: benchmarks, groups, folders with a card.toml, or `all`."""
     chosen: list[Card] = []
-    for name in names() if "all" in wanted else wanted:
+    for name in names() if "all" in wanted else map(folder_of_card, wanted):
         members = groups().get(name, (name,))
         path = Path(name) / "card.toml"
         chosen += [Card.load(path)] if path.is_file() else [card(member) for member in members]
     return list({each.name: each for each in chosen}.values())
+
+
+def folder_of_card(name: str) -> str:
+    """The folder of a benchmark that is named by the path of its card; any other name as it is.
+
+    >>> folder_of_card("signs/card.toml"), folder_of_card("pope")
+    ('signs', 'pope')
+    """
+    path = Path(name)
+    return str(path.parent) if path.name == "card.toml" else name
 
 
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
@@ -82,9 +104,11 @@ def load_all(name: str, **settings: Any) -> list[Benchmark]:
 
 
 def load(
-    name: str,
+    name: str | Path,
     *,
-    data: Path | None = None,
+    root: Path | str | None = None,
+    part: str | None = None,
+    data: Path | str | None = None,
     images: Path | str | None = None,
     scoring: Scoring = "official",
     parser: str | None = None,
@@ -100,8 +124,11 @@ def load(
     ----------
     name
         A known name, a folder with a `card.toml`, or a Python file.
-    data
-        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark.
+    root
+        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark. `data` is
+        another name for it, that of the command line's option.
+    part
+        Only the items of this part (`coco_random` of POPE).
     images, scoring, parser, mode, prompts, words, withheld
         As in `Benchmark`.
     fitting
@@ -110,7 +137,7 @@ def load(
     Raises
     ------
     UsageError
-        There is no such benchmark, scoring or parser.
+        There is no such benchmark, part, scoring or parser; or the name stands for several benchmarks.
     CardError
         Its card cannot be used.
 
@@ -119,6 +146,9 @@ def load(
     >>> load("shapes_yesno").card.task
     'yes_no'
     """
+    if root is not None and data is not None:
+        raise UsageError("the data root is given twice, as root and as data", remedy="Give it once.")
+    name = folder_of_card(str(name))
     path = Path(name)
     if path.suffix == ".py":
         adapter, its_card, folder = _from_file(path)
@@ -128,21 +158,29 @@ def load(
     elif (shipped() / name / "card.toml").is_file():
         folder = shipped() / name
         its_card = Card.load(folder / "card.toml")
-        adapter = _adapter(its_card)
+        adapter = adapter_of(its_card)
     else:
         adapter, its_card, folder = _from_entry_point(name)
-    where = _data_folder(its_card, folder, data)
+    given = root if data is None else data
+    where = _data_folder(its_card, folder, None if given is None else Path(given))
+    if its_card.shortened.calibration:
+        adapter = for_short_form(adapter)
     if fitting:
         mode, words = (mode if mode in adapter.modes else None), (words if adapter.recipes else None)
     settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
     if withheld != "unscored":  # an adapter with an `__init__` of its own need not know it
         settings["withheld"] = withheld
-    return adapter(its_card, where, images=images, home=folder, **settings)
+    benchmark = adapter(its_card, where, images=images, home=folder, **settings)
+    if part is not None:
+        benchmark.original, benchmark.part = one_part(benchmark.original, part, benchmark.name), part
+    return benchmark
 
 
-def make(card: Card, folder: Path, *, data: Path | None = None, images: Path | str | None = None) -> Benchmark:
+def make(
+    card: Card, folder: Path, *, data: Path | None = None, parser: str | None = None, **settings: Any
+) -> Benchmark:
     """The benchmark, without any code of its own, of a card that was read already."""
-    return Benchmark(card, _data_folder(card, folder, data), images=images, home=folder)
+    return Benchmark(card, _data_folder(card, folder, data), home=folder, reader=parser, **settings)
 
 
 def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
@@ -163,7 +201,8 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
     )
 
 
-def _adapter(card: Card) -> type[Benchmark]:
+def adapter_of(card: Card) -> type[Benchmark]:
+    """The adapter in `hqm.adapters` that a card names, or that has its name; `Benchmark` where there is none."""
     name = card.adapter or card.name
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
@@ -182,7 +221,7 @@ def _beside(card: Card, path: Path) -> type[Benchmark]:
     if path.is_file():
         what = f"its card names the adapter {card.adapter!r}, and there is an adapter.py beside it"
         raise CardError(what, place=str(path.parent), remedy="Remove one of the two.")
-    return _adapter(card)
+    return adapter_of(card)
 
 
 def _class_in(path: Path) -> type[Benchmark]:
@@ -191,7 +230,10 @@ def _class_in(path: Path) -> type[Benchmark]:
 
 def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
     if not path.is_file():
-        raise UsageError("there is no such file", place=str(path), remedy="Correct the path.")
+        near = sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py"))
+        raise UsageError(
+            "there is no such file", place=str(path), remedy="Correct the path.", given=str(path), known=near
+        )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
     if not isinstance(data, dict):
@@ -228,16 +270,33 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
 
 def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
     points = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not points and name in groups():
+        members = ", ".join(groups()[name])
+        raise UsageError(
+            f"{name!r} stands for several benchmarks", remedy=f"Load one of {members}, or all by load_all."
+        )
     if not points:
-        known = ", ".join(sorted({*names(), *groups()}))
-        remedy = f"Known are {known}; or name a folder with a card.toml, or a Python file."
-        raise UsageError(f"there is no benchmark {name!r}", remedy=remedy)
+        raise unknown(name)
     if len(points) > 1:
         raise CardError(f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one.")
     module = points[0].load()
     if not isinstance(module, ModuleType):
         module = sys.modules[module.__module__]
     return _from_module(module, name)
+
+
+def unknown(name: str) -> UsageError:
+    """The error for a name of no benchmark; it names the nearest benchmark or folder with a card, and all benchmarks."""
+    path, known = Path(name), sorted({*names(), *groups()})
+    if path.is_dir():
+        below = sorted(str(card.parent) for card in path.glob("*/card.toml"))
+        begin = f"Begin one with `hqm new {shlex.quote(name)}`."
+        empty = "Write one, or name another folder." if any(path.iterdir()) else begin
+        remedy = f"Name {' or '.join(below[:5])}." if below else empty
+        return UsageError("the folder has no card.toml", place=name, remedy=remedy)
+    beside = [str(card.parent) for card in path.parent.glob("*/card.toml")] if path.parent.is_dir() else []
+    remedy = f"Known are {', '.join(known)}; or name a folder with a card.toml, or a Python file."
+    return UsageError(f"there is no benchmark {name!r}", remedy=remedy, given=name.rstrip("/"), known=[*known, *beside])
 
 
 def _from_module(module: ModuleType, name: str) -> tuple[type[Benchmark], Card, Path]:

@@ -37,7 +37,7 @@ def reading(reply: str) -> Iterator[None]:
         raise UnreadableReply(f"the reply {shown!r} could not be read ({type(error).__name__}: {error})") from error
 
 
-def read_replies(path: Path, form: Form) -> dict[str, dict[str, list[str]]]:
+def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]]:
     """Replies in HQM's format: records with `item`, `role` (`judge` when missing) and `reply`, in the order asked.
 
     Raises

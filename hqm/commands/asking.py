@@ -28,9 +28,11 @@ from hqm.commands.shared import (
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
+    from hqm.administration.administering import Outcome
     from hqm.administration.planning import Job
     from hqm.auditing.rekeyed import KeyEffect
     from hqm.auditing.value import BenchmarkAudit
+    from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
     from hqm.store.database import Store
 
@@ -39,7 +41,14 @@ _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 
 
 @with_options(
-    "what", "who", "asking", "reading", "judging", "machine", *_PLANNED, without=("metrics", "criterion", "margin")
+    "what",
+    "who",
+    "asking",
+    "reading",
+    "judging",
+    "machine",
+    *_PLANNED,
+    without=("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin", "until"),
 )
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Say what a run would take, and ask nothing.
@@ -53,7 +62,14 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
 
 
 @with_options(
-    "what", "who", "asking", "reading", "judging", "machine", *_RUN, without=("metrics", "criterion", "margin")
+    "what",
+    "who",
+    "asking",
+    "reading",
+    "judging",
+    "machine",
+    *_RUN,
+    without=("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin"),
 )
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
@@ -148,7 +164,9 @@ def audit(
     Its reliability, validity and coverage are written as a report and as audit.json.
     """
     from hqm.auditing.auditor import audit as audit_of
+    from hqm.benchmark.finding_lists import findings_csv
     from hqm.commands import show, show_logs
+    from hqm.respondents.waits import waiting
 
     if table is not None:
         if benchmarks:
@@ -169,20 +187,29 @@ def audit(
     if wanted.dry_run:
         store = readable(path)
     elif offline and path.exists():
-        store = labelled(path, options.judging.criterion, wanted.no_wait)
+        store = labelled(path, options.judging.criterion, wanted.no_wait, options.judging.judgements)
     else:
         store = writable(path, wanted.no_wait)
     with store as opened:
         session = session_of(benchmarks, opened, options)
         session.offline = offline
         session.check_labels()
+        session.check_judgements()
         complete = offline or _administer(session)
         if wanted.dry_run:
             return
-        audits = [audit_of(session.evidence(benchmark)) for benchmark in session.benchmarks]
+        audits = []
+        for benchmark in session.benchmarks:
+            with waiting(f"scoring and estimating {benchmark.name}"):
+                audits.append(audit_of(session.evidence(benchmark)))
+        for benchmark in session.benchmarks:
+            show_logs.judgements(session.judged.get(benchmark.name))
         effects = _by_corrected_key(session, audits)
         audited = session.joined(audits, command())
-    write_together({folder / "audit.json": audited.to_json(), page: render(audited)})
+    lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
+    with waiting("drawing the report"):
+        written = render(audited)
+    write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, page: written})
     if wanted.as_json:
         print(audited.to_json(), end="")
     else:
@@ -233,22 +260,50 @@ def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
 def _administer(session: Session) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
     from hqm.administration.administering import administer
-    from hqm.administration.costs import spent
     from hqm.commands import show
     from hqm.commands.interrupt import interruption
     from hqm.commands.progress import bars
-    from hqm.scoring.states import advice_on_cut
+    from hqm.respondents.waits import is_idle
 
     output = session.options.output
     if output.dry_run:
         _show_plan(session, session.jobs())
         return True
     session.fetch_images()
-    jobs = session.jobs()
-    if not session.options.asking.blind and any(job.assignment.respondent.live for job in jobs):
+    live = any(respondent.live for benchmark in session.benchmarks for respondent in session.respondents(benchmark))
+    if not session.options.asking.blind and live:
         show.missing_images(session.missing_images())
-    with interruption(output.quiet) as stop, bars(jobs, output.quiet) as progress:
+    if session.options.asking.until:
+        return _administer_until(session)
+    jobs = session.jobs()
+    with interruption(output.quiet, is_idle) as stop, bars(jobs, output.quiet) as progress:
         outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop, budget=session.budget)
+    return _tell(session, outcome, jobs, stop, f", {outcome.left} are left") and _judge(session)
+
+
+def _administer_until(session: Session) -> bool:
+    """Ask until the rule of `--until` is met; whether it was, and every answer came."""
+    from hqm.commands.interrupt import interruption
+    from hqm.commands.show_stops import stopped_run
+    from hqm.commands.stopped import run_until
+    from hqm.respondents.waits import is_idle
+
+    quiet = session.options.output.quiet
+    with interruption(quiet, is_idle) as stop:
+        runs = run_until(session, stop, quiet=quiet)
+    complete = True
+    for each in runs:
+        complete = _tell(session, each.outcome, each.jobs, stop, " so far") and complete
+        stopped_run(each)
+    return complete
+
+
+def _tell(session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str) -> bool:
+    """Say what came of asking, and end the command where it was told to; whether every question was answered."""
+    from hqm.administration.costs import spent
+    from hqm.commands import show
+    from hqm.scoring.states import advice_on_cut
+
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
     if outcome.errors > outcome.refused:
@@ -259,15 +314,14 @@ def _administer(session: Session) -> bool:
         print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
-    show.spent(spent(session.store, jobs, output.prices))
+    show.spent(spent(session.store, jobs, session.options.output.prices))
+    kept = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
     if stop():
-        what = f"{stored + outcome.asked} answers are stored in {session.store.path}, {outcome.left} are left"
-        print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
+        print(f"hqm: interrupted: {kept}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
-        kept = f"{stored + outcome.asked} answers are stored in {session.store.path}"
-        _end_at_the_bound(session, f"{kept}, {outcome.left} are left")
-    return not outcome.failed and outcome.errors == outcome.refused and _judge(session)
+        _end_at_the_bound(session, kept)
+    return not outcome.failed and outcome.errors == outcome.refused
 
 
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
@@ -283,15 +337,22 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 
 def _judge(session: Session) -> bool:
     """Put the answers to the judges, where the benchmark has any; whether every question was replied to."""
+    from hqm.commands.interrupt import interruption
     from hqm.commands.progress import judging
+    from hqm.respondents.waits import is_idle
 
     if not session.options.judging.judges or not any(benchmark.roles for benchmark in session.benchmarks):
         return True
-    with judging(session.options.output.quiet) as progress:
-        outcome = session.judge(progress)
+    quiet = session.options.output.quiet
+    with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
+        outcome = session.judge(progress, stop)
     for name, error in outcome.failed:
         print(f"hqm: the judge {name} was given up: {error}", file=sys.stderr)
     print(f"judges asked {outcome.asked}, errors {outcome.errors}")
+    if stop():
+        what = f"the judges' replies are stored in {session.store.path}"
+        print(f"hqm: interrupted: {what}. Go on with\n  {command()}", file=sys.stderr)
+        raise typer.Exit(stop.status)
     if session.budget.reached:
         left = sum(session.pending_judgements().values())
         _end_at_the_bound(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from hqm.commands.designing import PricesFile
 from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, labelled, write_text
+from hqm.commands.shared import command, existing, find_audit, labelled, write_text
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     "metrics",
     "words",
     "criterion",
+    "pool",
+    "stale",
+    "levels",
+    "judgements",
+    "partial",
     "mode",
     "prompts",
     "roles",
@@ -36,7 +42,8 @@ if TYPE_CHECKING:
 def compare(
     *,
     what: Annotated[
-        list[str], typer.Argument(rich_help_panel=WHAT, help="Files audit.json; or, with --store, benchmarks.")
+        list[str],
+        typer.Argument(rich_help_panel=WHAT, help="Files audit.json, or their folders; or, with --store, benchmarks."),
     ],
     store: Annotated[
         Path | None,
@@ -46,7 +53,10 @@ def compare(
     scorings: Annotated[
         list[str] | None,
         typer.Option(
-            "--scoring", rich_help_panel=HOW, metavar="NAME", help="official or paper; repeat it to compare both."
+            "--scoring",
+            rich_help_panel=HOW,
+            metavar="NAME",
+            help="official, paper, or recorded (the score of the tool whose log brought the answers); repeat it to compare them.",
         ),
     ] = None,
     parsers: Annotated[
@@ -81,6 +91,15 @@ def compare(
         int,
         typer.Option(rich_help_panel=HOW, min=1, metavar="N", help="How many further items the forecast adds."),
     ] = 500,
+    forecast: Annotated[
+        bool,
+        typer.Option(
+            "--forecast",
+            rich_help_panel=HOW,
+            help="Forecast which of two measures to trust at equal cost, for these respondents and for others.",
+        ),
+    ] = False,
+    prices: PricesFile = None,
 ) -> None:
     """Compare benchmarks, metrics, scorings, parsers or judges over the same respondents.
 
@@ -88,15 +107,17 @@ def compare(
     """
     from hqm.auditing.families import read_families
     from hqm.comparison.compare import compare_audits
+    from hqm.decisions.prices import read_prices
 
+    if prices is not None and not forecast:
+        raise UsageError("--prices is for a forecast, and none is asked for", remedy="Add --forecast.")
     families = options.who.families
     if store is not None:
         from hqm.commands.readings import read_again
 
-        if not store.is_file():
-            raise UsageError("there is no such store", place=str(store), remedy="Make one with `hqm run`.")
         judging = replace(options.judging, judges=tuple(judges or ()))
-        with labelled(store, options.judging.criterion, options.output.no_wait) as opened:
+        brought = options.judging.judgements
+        with labelled(existing(store, what), options.judging.criterion, options.output.no_wait, brought) as opened:
             audits: Sequence[Any] = read_again(
                 what,
                 opened,
@@ -108,16 +129,18 @@ def compare(
         chosen: Sequence[str] = ()
     else:
         needed: dict[str, object] = {"--scoring": scorings, "--parser": parsers, "--judge": judges}
-        needed |= {"--criterion": options.judging.criterion}
+        judging = options.judging
+        needed |= {"--criterion": judging.criterion, "--judgements": judging.judgements, "--pool": judging.pool}
+        needed |= {"--level": judging.levels, "--stale": judging.stale != "refuse"}
         extra = [name for name, given in needed.items() if given]
         if extra:
             raise UsageError(
                 f"{extra[0]} needs the answers, and an audit.json has only scores",
-                remedy="Name benchmarks and the store: hqm compare BENCHMARK --store FILE.",
+                remedy="Name benchmarks and the store: `hqm compare NAME --store FILE`.",
             )
         from hqm.auditing.value import Audit
 
-        audits, chosen = [Audit.load(Path(name)) for name in what], options.reading.metrics
+        audits, chosen = [Audit.load(find_audit(Path(name))) for name in what], options.reading.metrics
     comparison = compare_audits(
         audits,
         metrics=chosen,
@@ -125,6 +148,8 @@ def compare(
         more=more,
         families=read_families(families) if families else None,
         command=command(),
+        forecast=forecast,
+        prices=None if prices is None else read_prices(prices),
     )
     _write(comparison, to, options.output.siunitx)
 
@@ -137,7 +162,8 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
     elif suffix == ".json":
         write_text(to, comparison.to_json())
     else:
-        tables = reports.comparison_tables(comparison)
+        # a paper has narrow columns, and none prints the list of all answers
+        tables = (reports.printed_tables if suffix == ".tex" else reports.comparison_tables)(comparison)
         write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
     _show(comparison)
     print(f"comparison: {to}")
@@ -160,5 +186,7 @@ def _show(comparison: Comparison) -> None:
         print(sentence)
     for sentence in reports.beyond_chance(comparison):
         print(f"  {sentence}")
+    for sentence in reports.forecasts_said(comparison):
+        print(sentence)
     for note in comparison.notes:
         print(note)

@@ -23,7 +23,7 @@ def import_(
         typer.Argument(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Files that `hqm export` wrote; with --benchmark, logs of other tools, or folders of them.",
+            help="Exports of other stores; with --benchmark, logs of other tools, or folders of them.",
         ),
     ],
     store: Annotated[

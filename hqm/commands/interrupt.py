@@ -1,18 +1,25 @@
 """Ctrl-C, and the notice a scheduler gives before it kills: finish the batch in hand, then say how to go on.
 
-The first SIGINT or SIGTERM is a wish, which `administer` asks about after every batch. The second SIGINT is obeyed at once:
-it costs the batch in flight and nothing else.
+While respondents are asked, the first SIGINT or SIGTERM is a wish, which `administer` asks about after every batch; a model that
+is only being loaded is left at once, because nothing is in hand. Before and after, the first SIGINT ends the command. The second
+is obeyed at once, even inside a computation that never comes back to Python: it costs the batch in flight and nothing else.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
+from typing import NoReturn
+
+
+class Interrupted(Exception):  # noqa: N818  it is no error
+    """Ctrl-C came while a command ran."""
 
 
 @dataclass
@@ -37,16 +44,28 @@ class Interruption:
         return 128 + (self.by or signal.SIGINT)
 
 
+def _never() -> bool:
+    return False
+
+
 @contextmanager
-def interruption(quiet: bool = False) -> Iterator[Interruption]:
+def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iterator[Interruption]:
     """Take SIGINT and SIGTERM as a wish to stop while the block runs.
 
     In a thread other than the main one, where Python lets nobody handle signals, they keep their meaning.
+
+    Parameters
+    ----------
+    quiet
+        Say nothing about the wish.
+    idle
+        Whether this process is only waiting, as for a model that is loaded here: then there is no batch to finish, and the
+        first SIGINT ends the command.
     """
     asked = Interruption()
 
     def ask(number: int, _frame: FrameType | None) -> None:
-        if asked.wanted and number == signal.SIGINT:
+        if number == signal.SIGINT and (asked.wanted or idle()):
             raise KeyboardInterrupt
         asked.wanted, asked.by = True, number
         if not quiet:
@@ -61,3 +80,35 @@ def interruption(quiet: bool = False) -> Iterator[Interruption]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def watch() -> None:
+    """Count the Ctrl-C of this process from now on, and leave at the second.
+
+    Python runs a handler between two steps of its own, which a long computation in C keeps it from; the numbers of signals
+    are written to a pipe even then, and a thread reads them there.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_leave_at_the_second, args=(reader,), daemon=True).start()
+
+
+def _leave_at_the_second(reader: int) -> None:
+    count = 0
+    while numbers := os.read(reader, 64):
+        count += numbers.count(signal.SIGINT)
+        if count > 1:
+            leave(130, "hqm: stopped at once. What was stored stays stored; the batch in hand is lost.")
+
+
+def leave(status: int, sentence: str = "") -> NoReturn:
+    """End this process now, whatever its threads do; a terminal gets its cursor back."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    with suppress(OSError):
+        text = f"{sentence}\n" if sentence else ""
+        cursor = "\x1b[?25h" if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown") else ""
+        os.write(2, f"{cursor}{text}".encode())
+    os._exit(status)

@@ -1,8 +1,9 @@
-"""What `hqm list` prints: the benchmarks, respondents, parsers and indicators that HQM knows."""
+"""What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM knows."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 
 from hqm.commands.terminal import print_all, terminal_table
 from hqm.errors import UsageError
@@ -10,10 +11,9 @@ from hqm.errors import UsageError
 
 def show_known(what: str) -> None:
     """`hqm list`."""
-    kinds = {"benchmarks": _benchmarks, "respondents": _respondents, "parsers": _parsers, "indicators": _indicators}
-    if what not in kinds:
-        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(kinds)}.")
-    kinds[what]()
+    if what not in KNOWN:
+        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(KNOWN)}.", given=what, known=KNOWN)
+    KNOWN[what]()
 
 
 def _benchmarks() -> None:
@@ -25,7 +25,7 @@ def _benchmarks() -> None:
         table.add_row(name, about.task, about.version, ", ".join(about.types), about.licence, about.summary)
     print_all(table)
     for group, members in groups().items():
-        print(f"{group} = {' + '.join(members)}")
+        print_all(f"{group} = {' + '.join(members)}")
 
 
 def _respondents() -> None:
@@ -62,7 +62,7 @@ def _families() -> None:
             asked += f", else {json.dumps(family.form)}"
         table.add_row(family.name, ", ".join(family.types), shared, asked)
     print_all(table)
-    print("A family that is not listed is tried by its chat template, and checked against plain generate.")
+    print_all("A family that is not listed is tried by its chat template, and checked against plain generate.")
 
 
 def _parsers() -> None:
@@ -82,4 +82,24 @@ def _indicators() -> None:
         table.add_row(indicator.name, indicator.meaning)
     print_all(table)
     families = ", ".join(f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values())
-    print(f"Families: {families}, coverage")
+    print_all(f"Families: {families}, coverage")
+
+
+def _recipes() -> None:
+    from hqm.builders.recipe import recipe_named, recipe_names
+
+    table = terminal_table("", "name", "task", "what", "must not have", "needs")
+    for name in recipe_names():
+        recipe = recipe_named(name)
+        table.add_row(name, recipe.task, recipe.summary, recipe.must_not, recipe.needs)
+    print_all(table)
+
+
+KNOWN: Mapping[str, Callable[[], None]] = {
+    "benchmarks": _benchmarks,
+    "respondents": _respondents,
+    "parsers": _parsers,
+    "indicators": _indicators,
+    "recipes": _recipes,
+}
+"""What can be listed."""

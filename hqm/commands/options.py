@@ -85,7 +85,11 @@ class What:
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N items, for a trial.")] = None
     forms: Annotated[
         tuple[str, ...],
-        typer.Option("--forms", metavar="NAMES", help="The forms to ask, joined by commas."),
+        typer.Option(
+            "--forms",
+            metavar="NAMES",
+            help="The forms to ask, joined by commas: original, parallel, parallel2, parallel3 (further wordings, or orders of options), or the benchmark's own.",
+        ),
         _COMMAS,
     ] = (ORIGINAL, PARALLEL)
     form_files: Annotated[
@@ -138,7 +142,9 @@ class Who:
     ] = ()
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Of logs, take the rows that match items and leave the others out."),
+        typer.Option(
+            "--partial", help="Of logs and judgements, take the rows that match items and leave the others out."
+        ),
     ] = False
     families: Annotated[
         Path | None,
@@ -183,6 +189,16 @@ class Asking:
             "--retry-refused", help="Ask again what a server turned away for good (400, 403: its filter, its length)."
         ),
     ] = False
+    until: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--until",
+            metavar="RULE",
+            help="When to stop asking, the pictures being asked in a random order: separated (every pair of respondents is told "
+            "apart), separated>=.02 (or differs by less), half_width<=.01 (of each score's interval); repeat it for both.",
+        ),
+        _REPEATED,
+    ] = ()
     max_requests: Annotated[
         int | None,
         typer.Option(
@@ -286,6 +302,43 @@ class Judging:
         Path | None,
         typer.Option(metavar="FILE", help="Labels that people gave: item, respondent, label (CSV or JSON lines)."),
     ] = None
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            "--pool",
+            metavar="NAME",
+            help="How several raters' labels of an answer become one: majority (of 0 and 1, unless given), mean (of "
+            "others), dawid-skene, adjudicated.",
+        ),
+    ] = None
+    stale: Annotated[
+        str,
+        typer.Option(
+            "--stale",
+            metavar="NAME",
+            help="Labels about other words than the stored answer's: refuse them, or keep them, flagged.",
+        ),
+    ] = "refuse"
+    levels: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--level",
+            metavar="NAME",
+            help="Correlate with people over the respondents' scores (model), and also over single answers (answer) or "
+            "items' means (item); stage: ask a judge about each fact that people labelled. Repeat it.",
+        ),
+        _REPEATED,
+    ] = ()
+    judgements: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--judgements",
+            metavar="SOURCE",
+            help="Judgements that a judge gave already: a file or a folder, with the judge, which time it was asked, and the "
+            "respondent where the file does not say them; repeat it.",
+        ),
+        _REPEATED,
+    ] = ()
     mode: Annotated[
         str | None, typer.Option(metavar="NAME", help="The judge procedure, where a release has several.")
     ] = None
@@ -401,8 +454,8 @@ class Output:
         float | None, typer.Option("--price-out", metavar="MONEY", help="The price of a million tokens written.")
     ] = None
     siunitx: Annotated[
-        bool, typer.Option("--siunitx", help="Align the numbers of LaTeX tables with the package siunitx.")
-    ] = False
+        bool, typer.Option("--siunitx/--no-siunitx", help="Align the numbers of LaTeX tables with the package siunitx.")
+    ] = True
 
     @property
     def prices(self) -> tuple[float, float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Literal
 
 from hqm.administration.assignment import StoredRespondent
 from hqm.administration.holdings import respondents_in
@@ -22,7 +23,7 @@ def read_again(
     store: Store,
     options: RunOptions,
     *,
-    scorings: Sequence[Scoring] = (),
+    scorings: Sequence[Scoring | Literal["recorded"]] = (),
     parsers: Sequence[str] = (),
     metrics: Sequence[str] = (),
 ) -> list[BenchmarkAudit]:
@@ -38,8 +39,9 @@ def read_again(
     options
         Part, data, respondents, judges and the rest. Several judges are several readings.
     scorings, parsers, metrics
-        The readings; those of `options` (of the card) unless given. A metric that a benchmark does not have is skipped
-        where others have it.
+        The readings; those of `options` (of the card) unless given. The scoring `recorded` is the score that the tool gave
+        whose log brought the answers; it is one reading, whatever the parsers and judges. A metric that a benchmark does not
+        have is skipped where others have it.
 
     Raises
     ------
@@ -50,35 +52,49 @@ def read_again(
     """
     audits: list[BenchmarkAudit] = []
     used: set[str] = set()
+    known: set[str] = set()
+    done = False
     for scoring, reader, judge in product(
         scorings or (options.reading.scoring,), parsers or (options.reading.parser,), options.judging.judges or ("",)
     ):
-        reading = replace(options.reading, scoring=scoring, parser=reader)
+        recorded = scoring == "recorded"
+        if recorded and done:
+            continue
+        done = done or recorded
+        reading = replace(options.reading, scoring="official" if scoring == "recorded" else scoring, parser=reader)
         judging = replace(options.judging, judges=(judge,) if judge else ())
         session = Session(names, store, replace(options, reading=reading, judging=judging))
         for benchmark in session.benchmarks:
             has = {metric.name for metric in benchmark.metrics}
             chosen = [name for name in metrics if name in has]
             used.update(chosen)
+            known |= has
             if metrics and not chosen:
                 continue
-            audits += _audits(session, benchmark, chosen or [metric.name for metric in benchmark.audited])
+            audited = chosen or [metric.name for metric in benchmark.audited]
+            audits += _audits(session, benchmark, audited, recorded=recorded)
     unknown = [name for name in metrics if name not in used]
     if unknown:
         raise UsageError(
-            f"{', '.join(names)} has no metric {unknown[0]!r}", remedy="See `hqm score --json` for its metrics."
+            f"{', '.join(names)} has no metric {unknown[0]!r}",
+            remedy=f"It has {', '.join(sorted(known))}.",
+            given=unknown[0],
+            known=known,
         )
     return audits
 
 
-def _audits(session: Session, benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[BenchmarkAudit]:
+def _audits(
+    session: Session, benchmark: Benchmark, metrics: Sequence[str], *, recorded: bool
+) -> Iterator[BenchmarkAudit]:
     respondents = _respondents(session, benchmark)
     if not respondents:
         raise DesignError(
-            f"the store has no answer to {benchmark.name}", remedy="Ask with `hqm run`, or name another store."
+            f"the store has no answer to {benchmark.name}",
+            remedy=f"Ask with `hqm run {benchmark.name} --store FILE`, or name another store.",
         )
     _cut_to_asked(session, benchmark, respondents)
-    evidence = session.evidence(benchmark, respondents, pictures=False)
+    evidence = session.evidence(benchmark, respondents, pictures=False, recorded=recorded)
     # one audit a metric: what an audit says by type is by its first metric
     for metric in metrics:
         yield audit(replace(evidence, metrics=(benchmark.metric(metric),)))

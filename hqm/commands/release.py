@@ -9,7 +9,7 @@ import typer
 
 from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import write_text
+from hqm.commands.shared import find_audit, write_text
 
 
 def new(
@@ -19,21 +19,39 @@ def new(
         typer.Argument(rich_help_panel=WHAT, help="The folder to make; its last part is the benchmark's name."),
     ],
     questions: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--from",
             rich_help_panel=WHAT,
-            metavar="FILE",
-            help="A CSV file: question, answer, image, type, options (a|b|c); samples are made without one.",
+            metavar="SOURCE",
+            help="Questions: CSV, TSV, JSON (lines), Parquet or Arrow, a pattern of files, a folder of the `datasets` library, "
+            "or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are made without one.",
         ),
     ] = None,
     images: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--images",
             rich_help_panel=WHAT,
-            metavar="FOLDER",
-            help="The folder of the pictures; the CSV file's own folder unless given.",
+            metavar="PLACE",
+            help="The folder or zip of the pictures that the questions name; the folder of their file unless given.",
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FIELD=COLUMN,...",
+            help="Which columns are question, answer, image, id, type, options, part and cluster; told from their names "
+            "unless given, and none where nothing stands behind the sign. Repeat it.",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAMES",
+            help="The splits to take, joined by commas; all of them, each as a part, unless given.",
         ),
     ] = None,
     task: Annotated[
@@ -60,18 +78,22 @@ def new(
 ) -> None:
     """Make the folder of a new benchmark.
 
-    It has a card, items, pictures, a README, a policy and a CI workflow.
+    It has a card, items, pictures, a README, a policy and a CI workflow. Every row and every picture is checked before
+    the folder is made.
     """
     from hqm.commands import scaffold, show
 
     about = scaffold.About(title, licence, citation, summary)
-    show.made(scaffold.new(name, questions, images, task, about))
+    show.made(scaffold.new(name, questions, images, task, about, columns=columns or (), split=split))
 
 
 @with_options("as_json")
 def gate(
     *,
-    audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
+    audit_file: Annotated[
+        Path,
+        typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json, or the folder that it lies in."),
+    ],
     policy: PolicyFile = None,
     options: RunOptions,
     junit: Annotated[
@@ -90,7 +112,7 @@ def gate(
     from hqm.auditing.value import Audit
     from hqm.commands import show
 
-    outcome = hold_against(Audit.load(audit_file), Policy.load(policy))
+    outcome = hold_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
     if junit is not None:
         write_text(junit, outcome.junit())
     show.gate(outcome, github, options.output.as_json)

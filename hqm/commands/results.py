@@ -11,7 +11,7 @@ import typer
 
 from hqm.commands.options import JUDGES, OUTPUT, WHAT, PolicyFile, RunOptions, To
 from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, write_bytes, write_report, write_text
+from hqm.commands.shared import command, find_audit, write_bytes, write_report, write_text
 
 if TYPE_CHECKING:
     from hqm.auditing.value import Audit
@@ -49,7 +49,7 @@ def score(
         typer.Option(
             rich_help_panel=JUDGES,
             metavar="FILE",
-            help="The recorded raw replies of the judges, in the release's format or in HQM's.",
+            help="The recorded judgements: raw replies, verdicts or scores, in the release's format or in HQM's.",
         ),
     ] = None,
     options: RunOptions,
@@ -85,7 +85,10 @@ def score(
 def report(
     *,
     audit_files: Annotated[
-        list[Path], typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="One audit.json or several.")
+        list[Path],
+        typer.Argument(
+            rich_help_panel=WHAT, metavar="AUDIT", help="One audit.json or several, or the folders that they lie in."
+        ),
     ],
     to: To = Path("report.html"),
     figure: Annotated[
@@ -104,7 +107,7 @@ def report(
     from hqm.auditing.gate import Policy
     from hqm.auditing.value import Audit
 
-    audits = [Audit.load(path) for path in audit_files]
+    audits = [Audit.load(find_audit(path)) for path in audit_files]
     suffix = to.suffix.lower()
     if figure:
         write_bytes(to, importlib.import_module("hqm.reports.plots").draw(audits, figure, suffix.removeprefix(".")))
@@ -131,7 +134,10 @@ def _joined(audits: Sequence[Audit]) -> Audit:
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
-@with_options("part", "limit", "data", "images", "forms", "form_files")
+@with_options(
+    "part", "limit", "data", "images", "forms", "form_files", "scoring", "withheld", "parser", "words", "judges", "roles",
+    "mode", "prompts",
+)  # fmt: skip
 def export(
     *,
     what: Annotated[
@@ -148,31 +154,101 @@ def export(
             "--to",
             rich_help_panel=OUTPUT,
             metavar="FILE|TOOL",
-            help="A .jsonl or .parquet file; of a benchmark, a .json file, or inspect or lmms-eval.",
+            help="Of a store, a .jsonl or .parquet file, or eee; of a benchmark, a .json file, or inspect or lmms-eval.",
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder for a tool; NAME-TOOL unless given."),
     ] = None,
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--benchmark",
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="With eee, a benchmark whose answers are written; repeat it. All that the store names unless given.",
+        ),
+    ] = None,
+    organization: Annotated[
+        str,
+        typer.Option(rich_help_panel=OUTPUT, metavar="NAME", help="With eee, who ran the evaluation."),
+    ] = "not named",
+    relationship: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="WORD",
+            help="With eee, how they stand to the model: first_party, third_party, collaborative or other.",
+        ),
+    ] = "other",
     options: RunOptions,
 ) -> None:
     """Write a store, the metadata of a benchmark, or its forms for another tool.
 
-    A store becomes JSON lines or Parquet, the metadata JSON in the Croissant format. For inspect and lmms-eval, the forms
-    become a folder from which the tool asks them; `hqm import` takes its logs back.
+    A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the metadata become JSON in the Croissant
+    format. For inspect and lmms-eval, the forms become a folder from which the tool asks them; `hqm import` takes its
+    logs and the records of Every Eval Ever back.
     """
     from hqm.benchmark.croissant import write_croissant
     from hqm.store.database import Store
     from hqm.store.exchange import export_store
 
-    if to in TOOLS:
+    if to == "eee":
+        _publish(
+            Path(what), out or Path(f"{Path(what).stem}-eee"), benchmarks or [], organization, relationship, options
+        )
+    elif to in TOOLS:
         _hand_over(what, to, out, options)
     elif to.endswith(".json"):
         print(f"{write_croissant(what, Path(to), options.what.data)} files described: {to}")
     else:
         with Store(Path(what), readonly=True) as opened:
             print(f"{export_store(opened, Path(to))} rows: {to}")
+
+
+def _publish(
+    path: Path, out: Path, named: Sequence[str], organization: str, relationship: str, options: RunOptions
+) -> None:
+    """Write the records of Every Eval Ever."""
+    from hqm.administration.holdings import benchmarks_in, blind_in, forms_held
+    from hqm.auditing.evaluation_records import Source, write_evaluations
+    from hqm.benchmark.registry import groups
+    from hqm.benchmark.registry import names as known_names
+    from hqm.commands.shared import session_of
+    from hqm.errors import UsageError
+    from hqm.store.database import Store
+
+    with Store(path, readonly=True) as opened:
+        names = [*named] or benchmarks_in(opened)
+        if not names:
+            what = "the store does not say which benchmarks its answers belong to"
+            raise UsageError(what, place=str(path), remedy="Name one with --benchmark.")
+        unknown = [name for name in names if not named and name not in {*known_names(), *groups()}]
+        if unknown:
+            what = f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name"
+            raise UsageError(what, place=str(path), remedy="Name its folder or file with --benchmark.")
+        session = session_of(names, opened, options)
+        session.offline = True
+        source = Source(organization, relationship)  # type: ignore[arg-type]
+        written = unscored = answers = 0
+        for benchmark in session.benchmarks:
+            judges = session.judges(benchmark)
+            forms = tuple(forms_held(opened, benchmark, session.forms_from_files(benchmark)).values())
+            respondents = session.stored_respondents(benchmark)
+            records = write_evaluations(
+                benchmark, session.answers, forms, respondents, out, judges=judges, source=source
+            )
+            for record in records:
+                written, answers, unscored = written + 1, answers + record.answers, unscored + record.unscored
+                print(
+                    f"{record.benchmark}, {record.respondent}, form {record.form}, run {record.run}: {record.answers} "
+                    f"answers, {record.unscored} not scored: {record.aggregate}"
+                )
+        if blind := sum(blind_in(opened, name) for name in names):
+            print(f"{blind} administrations without pictures are left out: the schema has no field for them")
+    print(f"{written} evaluations, {answers} answers, {unscored} not scored: {out}")
+    print(f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'")
 
 
 TOOLS = ("inspect", "lmms-eval")

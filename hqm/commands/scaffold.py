@@ -1,18 +1,18 @@
 """Make the folder of a new benchmark: card, items, pictures, README, policy, CI workflow.
 
-The items come from a CSV file and a folder of pictures, or are a few drawn ones that the embedded respondents can answer.
+The items come from a file or data set of questions, or are a few drawn ones that the embedded respondents can answer.
 """
 
 from __future__ import annotations
 
-import csv
 import importlib
-import io
-import json
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -20,29 +20,24 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from hqm.auditing.gate import default_text
-from hqm.benchmark.items import hallucination_type
-from hqm.errors import DataError, ImageError, UsageError
-from hqm.files.names import safe_name
-from hqm.files.records import read_text
+from hqm.benchmark.card import Card
+from hqm.benchmark.columns import parse_columns
+from hqm.benchmark.gathering import Gathered
+from hqm.benchmark.items import hallucination_type, read_items
+from hqm.benchmark.questions import read_questions
+from hqm.benchmark.sources import open_source
+from hqm.errors import DataError, UsageError
+from hqm.files.images import ImageSource, open_images
+from hqm.files.names import is_url
+from hqm.files.records import write_records
+from hqm.files.toml import toml_value
 from hqm.psychometrics.weights import stream
 from hqm.types import Task
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "item", "item_id", "question_id", "qid"),
-    "prompt": ("prompt", "question", "query", "text"),
-    "target": ("target", "answer", "label", "truth", "right_answer", "ground_truth"),
-    "image": ("image", "picture", "img", "image_path", "file", "filename", "file_name"),
-    "type": ("type", "category", "hallucination_type"),
-    "options": ("options", "choices"),
-    "part": ("part", "split", "subset"),
-    "cluster": ("cluster", "group"),
-}
-"""The fields of an item, and the names of columns that are taken for each; letter case and spaces do not matter."""
 
 _SCENES = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """What was written."""
 
@@ -50,8 +45,16 @@ class Made:
     task: Task
     items: int
     pictures: int
-    missing: tuple[str, ...]
-    """Pictures that the items name and the folder of pictures lacks."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Field of an item -> the column that it was read from."""
+    unused: tuple[str, ...] = ()
+    """The columns that no field was read from."""
+    parts: tuple[str, ...] = ()
+    """The splits of the source that became parts."""
+    web: int = 0
+    """Pictures that are web addresses; they are fetched when they are first shown."""
+    without: int = 0
+    """Items without a picture, where others have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,141 +69,160 @@ class About:
 
 def new(
     folder: Path,
-    questions: Path | None = None,
-    images: Path | None = None,
+    questions: str | None = None,
+    images: str | None = None,
     task: str | None = None,
     about: About | None = None,
+    *,
+    columns: Sequence[str] = (),
+    split: str | None = None,
 ) -> Made:
     """Write the folder of a new benchmark.
+
+    All is read, checked and written beside the folder first, so that the folder is there whole or not at all.
 
     Parameters
     ----------
     folder
         Where; its last part, in lower case, is the benchmark's name. It must not exist, or be empty.
     questions
-        A CSV file with a heading (`COLUMNS` says which); sample items without one.
+        A source of questions, as `open_source` takes it; sample items without one.
     images
-        The folder that the CSV file's pictures are named from; the file's own folder unless given.
+        The folder or zip that pictures are named from; the folder of the questions' file unless given.
     task
         `yes_no`, `choice`, `vqa` or `caption`; told from the answers and options unless given.
+    columns
+        Which columns are the fields of an item, as `FIELD=COLUMN`; told from their names unless given.
+    split
+        The splits to take, joined by commas; all, each as a part, unless given.
 
     Raises
     ------
     UsageError
-        The folder is there already, its name cannot be a benchmark's, or the task is unknown.
+        The folder is there already, its name cannot be a benchmark's, or an option means nothing.
     DataError
-        The CSV file cannot be read, or has no column of questions.
+        The source cannot be read, or something in it is wrong; the sentence names the file, row and column.
     """
     name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
-        raise UsageError(f"{folder.name!r} cannot be a benchmark's name", remedy="Use letters, digits and underscores.")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
+        remedy = "Use at most 100 letters, digits and underscores."
+        raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
     if task is not None and task not in get_args(Task):
-        raise UsageError(f"there is no task {task!r}", remedy=f"The tasks are {', '.join(get_args(Task))}.")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"there is no task {task!r}",
+            remedy=f"The tasks are {', '.join(get_args(Task))}.",
+            given=task,
+            known=get_args(Task),
+        )
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError("it is there already", place=str(folder), remedy="Name a folder that is new or empty.")
-    if questions is None and images is not None:
-        raise UsageError("pictures without questions", place=str(images), remedy="Name a CSV file with --from.")
+    given = {"pictures": images, "columns": ", ".join(columns), "a split": split}
+    without = next((what for what, value in given.items() if value), None)
+    if questions is None and without:
+        raise UsageError(f"{without} without questions", place=given[without] or "", remedy="Name a file with --from.")
     about = about or About()
-    if questions is not None:
-        rows = read_questions(questions)
-        chosen = cast(Task, task) if task else task_of(rows)
-        folder.mkdir(parents=True, exist_ok=True)
-        copied, missing = _copy(rows, images or questions.parent, folder / "images")
-        respondents: tuple[str, ...] = ()
+    with _whole_or_not_at_all(folder) as beside:
+        if questions is not None:
+            made, rows, about = _from_source(beside, questions, images, task, about, columns, split)
+            respondents: tuple[str, ...] = ()
+        else:
+            chosen = cast(Task, task) if task else "yes_no"
+            rows, respondents = _samples(chosen, beside / "images")
+            made = Made(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
+        _write(beside, name, made, rows, about, respondents)
+    return replace(made, folder=folder)
+
+
+def _from_source(
+    beside: Path,
+    questions: str,
+    images: str | None,
+    task: str | None,
+    about: About,
+    columns: Sequence[str],
+    split: str | None,
+) -> tuple[Made, Sequence[Mapping[str, Any]], About]:
+    said = parse_columns(columns)
+    source = open_source(questions)
+    if split:
+        source = source.only([part.strip() for part in split.split(",")])
+    (beside / "images").mkdir()
+    gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
+    read = read_questions(source, said, gathered, cast("Task | None", task))
+    shown = sum("image" in row for row in read.rows)
+    made = Made(
+        folder=beside,
+        task=read.task,
+        items=len(read.rows),
+        pictures=len(gathered),
+        columns=read.columns,
+        unused=read.unused,
+        parts=read.parts,
+        web=len(gathered.web),
+        without=len(read.rows) - shown if shown else 0,
+    )
+    given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
+    about = replace(
+        about, citation=about.citation or given_there["citation"], licence=about.licence or given_there["license"]
+    )
+    return made, read.rows, about
+
+
+def _place_of_pictures(images: str) -> ImageSource:
+    if is_url(images):
+        remedy = "Fetch the pictures and name their folder, or write whole addresses into the column of pictures."
+        raise UsageError("pictures are copied from this machine only", place=images, remedy=remedy)
+    if not Path(images).exists():
+        raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
+    return open_images(Path(images))
+
+
+@contextmanager
+def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
+    """A folder beside another, which becomes it at the end; after an error neither is there."""
+    made = [parent for parent in folder.absolute().parents if not parent.exists()]
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".hqm-new-", dir=folder.absolute().parent))
+        try:
+            yield beside
+            _move(beside, folder.absolute())
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except BaseException as error:
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        if isinstance(error, OSError) and error.strerror and not error.filename:  # a full disk names no file
+            what = f"it cannot be written: {error.strerror}"
+            raise DataError(what, place=str(folder), remedy="Make room, or name another place.") from None
+        raise
+
+
+def _move(beside: Path, folder: Path) -> None:
+    mask = os.umask(0)
+    os.umask(mask)
+    beside.chmod(0o777 & ~mask)
+    if folder.is_dir() and folder.samefile(Path.cwd()):
+        # a shell that stands in the folder would be left in one that is gone
+        for path in sorted(beside.iterdir()):
+            path.rename(folder / path.name)
     else:
-        chosen = cast(Task, task) if task else "yes_no"
-        folder.mkdir(parents=True, exist_ok=True)
-        rows, respondents = _samples(chosen, folder / "images")
-        copied, missing = _SCENES, ()
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    (folder / "items.jsonl").write_text(lines, encoding="utf-8")
-    (folder / "card.toml").write_text(_card(name, chosen, rows, about, respondents), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(name, chosen, rows, about, copied), encoding="utf-8")
+        beside.rename(folder)
+
+
+def _write(
+    folder: Path, name: str, made: Made, rows: Sequence[Mapping[str, Any]], about: About, respondents: Sequence[str]
+) -> None:
+    write_records(folder / "items.jsonl", rows)
+    (folder / "card.toml").write_text(_card(name, made.task, rows, about, respondents), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(name, made.task, rows, about, made.pictures), encoding="utf-8")
     (folder / "policy.toml").write_text(default_text(), encoding="utf-8")
     (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
     workflow = folder / ".github" / "workflows" / "hqm.yml"
     workflow.parent.mkdir(parents=True)
     workflow.write_text(_template("workflow.yml"), encoding="utf-8")
-    return Made(folder, chosen, len(rows), copied, missing)
-
-
-def read_questions(path: Path) -> list[dict[str, Any]]:
-    """The items of a CSV file, with commas, semicolons or tabs; empty cells are left out, an id is given where none is.
-
-    What is wrong with single items is left to `hqm check`, which names their lines.
-    """
-    text = read_text(path)
-    heading = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=heading.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        fields = list(reader.fieldnames or ())
-    except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", place=f"{path}:1") from None
-    normal = {re.sub(r"[\s-]+", "_", str(field).strip().lower()): field for field in fields}
-    columns = {ours: next((normal[name] for name in names if name in normal), None) for ours, names in COLUMNS.items()}
-    if columns["prompt"] is None:
-        raise DataError(
-            f"no column has the questions (there are {', '.join(map(repr, fields)) or 'none'})",
-            place=f"{path}:1",
-            remedy="Call it question.",
-        )
-    twice = [field for field in fields if fields.count(field) > 1]
-    if twice:
-        raise DataError(f"the column {twice[0]!r} stands twice", place=f"{path}:1", remedy="Rename one of the two.")
-    rows: list[dict[str, Any]] = []
-    for number, record in enumerate(_records(reader, path), 1):
-        if None in record or None in record.values():
-            raise DataError(f"the row does not have {len(fields)} fields", place=f"{path}:{reader.line_num}")
-        values = {ours: record[theirs].strip() for ours, theirs in columns.items() if theirs is not None}
-        if any(values.values()):
-            rows.append({"id": f"q{number:04}", **{key: value for key, value in values.items() if value}})
-    if not rows:
-        raise DataError("it has no questions", place=str(path), remedy="Write one in a row below the heading.")
-    for row in rows:
-        if "options" in row:
-            row["options"] = [part.strip() for part in row["options"].split("|")]
-    return rows
-
-
-def _records(reader: csv.DictReader[str], path: Path) -> Iterator[dict[str, str]]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", place=f"{path}:{reader.line_num}") from None
-
-
-def task_of(rows: Sequence[Mapping[str, Any]]) -> Task:
-    """The task that answers and options speak of.
-
-    >>> task_of([{"target": "Yes"}, {"target": "no"}]), task_of([{"target": "red"}]), task_of([{}])
-    ('yes_no', 'vqa', 'caption')
-    """
-    if any("options" in row for row in rows):
-        return "choice"
-    targets = [str(row["target"]).lower() for row in rows if "target" in row]
-    if not targets:
-        return "caption"
-    # one slip of the pen must not make a yes/no benchmark one of short answers
-    return "yes_no" if sum(target in ("yes", "no") for target in targets) > 0.5 * len(targets) else "vqa"
-
-
-def _copy(rows: Sequence[Mapping[str, Any]], source: Path, target: Path) -> tuple[int, tuple[str, ...]]:
-    names = list(dict.fromkeys(str(row["image"]) for row in rows if "image" in row))
-    missing = []
-    target.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        try:
-            inside = safe_name(name)
-        except ImageError:
-            missing.append(name)
-            continue
-        if not (source / inside).is_file():
-            missing.append(name)
-            continue
-        (target / inside).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / inside, target / inside)
-    return len(names) - len(missing), tuple(missing)
+    read_items(Card.load(folder / "card.toml"), folder)  # what was written is what can be read
 
 
 def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
@@ -247,15 +269,15 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, respondents: Sequence[str]) -> str:
     types = _types(rows)
     lines = [
-        f"name = {_toml(name)}",
-        f"title = {_toml(about.title or _title(name))}",
+        f"name = {toml_value(name)}",
+        f"title = {toml_value(about.title or _title(name))}",
         'version = "1.0.0"            # change it whenever the items change',
-        f"task = {_toml(task)}",
-        f"summary = {_toml(about.summary)}                # one sentence: what is measured?",
-        f"types = {_toml(types)}",
-        f"labelled = {_toml(bool(types))}",
-        f"citation = {_toml(about.citation)}",
-        f"licence = {_toml(about.licence)}",
+        f"task = {toml_value(task)}",
+        f"summary = {toml_value(about.summary)}                # one sentence: what is measured?",
+        f"types = {toml_value(types)}",
+        f"labelled = {toml_value(bool(types))}",
+        f"citation = {toml_value(about.citation)}",
+        f"licence = {toml_value(about.licence)}",
         "",
         "[data]",
         'items = "items.jsonl"',
@@ -263,13 +285,8 @@ def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About
     ]
     if respondents:
         lines += ["", "[respondents]          # the sample items' own; leave them out with your own items"]
-        lines += [f"embedded = {_toml(list(respondents))}"]
+        lines += [f"embedded = {toml_value(list(respondents))}"]
     return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    # strings, lists of strings and booleans are written alike in JSON and TOML
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _title(name: str) -> str:

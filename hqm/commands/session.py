@@ -1,4 +1,7 @@
-"""One command's work: benchmarks, respondents and a store, from their names to the audits."""
+"""One command's work: benchmarks, respondents and a store, from their names to the audits.
+
+It stands in one module because its parts share what they have read: files are read, and judges made, once a command.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,40 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
 from hqm.administration.costs import prices_of
-from hqm.administration.engines import Engine, make_engine
-from hqm.administration.holdings import cells_in, forms_of, parallel_put, respondents_in, respondents_of
+from hqm.administration.engines import Engine, Stop, make_engine, never
+from hqm.administration.holdings import cells_in, forms_held, forms_of, respondents_in, respondents_of
 from hqm.administration.planning import Job, plan
 from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
 from hqm.auditing.value import Audit, BenchmarkAudit
+from hqm.benchmark.cutting import cut
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.keys import CorrectedKey, read_key
+from hqm.benchmark.labels import HUMAN, labelled_by
 from hqm.benchmark.logged import LogSettings, Taken, take_logs
 from hqm.benchmark.recorded import Recording, read_recordings
 from hqm.benchmark.registry import load_all
+from hqm.commands.cost_record import study_costs
+from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.options import RunOptions
 from hqm.commands.record import record_of
 from hqm.errors import HQMError, UsageError
 from hqm.forms.build import read_form
 from hqm.indicators.flags import length_confound
+from hqm.judges.brought import BroughtJudge, Judge, judges_of, keep, stored
+from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
 from hqm.judges.judging import Judged, Judging, Progress
+from hqm.judges.labels import Labels, stored_labels
 from hqm.judges.panel import Panel, parse_roles
+from hqm.judges.procedure import Unit
+from hqm.judges.stages import labelled_units, units_asked
+from hqm.labels.pooling import LEVELS, POOLS, STAGE, STALES
 from hqm.logs.reading import written_by_tool
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Respondent, RespondentName
@@ -36,7 +50,7 @@ from hqm.respondents.budget import Budget
 from hqm.respondents.kinds import kind_of
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, PARALLEL, Form
+from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
 
 class Session:
@@ -48,7 +62,7 @@ class Session:
         A name or option means nothing, or there is no respondent to answer.
     """
 
-    def __init__(self, names: Sequence[str], store: Store, options: RunOptions) -> None:
+    def __init__(self, names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> None:
         self.store, self.options = store, options
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
@@ -62,7 +76,11 @@ class Session:
         settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
         settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
         settings["withheld"] = reading.withheld
-        self.benchmarks = [benchmark for name in names for benchmark in load_all(name, **settings)]
+        self.benchmarks = [
+            benchmark
+            for name in names
+            for benchmark in ([name] if isinstance(name, Benchmark) else load_all(name, **settings))
+        ]
         repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
         if repeated:
             raise UsageError(f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once.")
@@ -70,16 +88,20 @@ class Session:
         self._whole = {benchmark.name: benchmark for benchmark in map(copy.copy, self.benchmarks)}
         for benchmark in self.benchmarks:
             if options.what.part or options.what.limit:
-                benchmark.original = self._cut(benchmark, benchmark.original)
+                benchmark.original = cut(benchmark.original, benchmark.name, options.what.part, options.what.limit)
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
         self._from_files: dict[str, list[Form]] = {}
         self._label_files: dict[str, list[str]] = {}
+        self._costs: dict[str, dict[str, Any]] = {}
         self.logs = LogSettings(partial=options.who.partial)
         self.offline = False
         """Whether nobody is asked: then a benchmark's own respondents are not meant where none is named."""
         self.taken: dict[str, Taken] = {}
         """Benchmark -> what the logs of other tools gave."""
+        self.judged: dict[str, TakenJudgements] = {}
+        """Benchmark -> what the files of judgements gave."""
+        self._brought: dict[str, list[BroughtJudge]] = {}
 
     def _keys(self) -> dict[str, CorrectedKey]:
         """The corrected key, read against the whole benchmark."""
@@ -89,17 +111,6 @@ class Session:
         if len(self.benchmarks) != 1:
             raise UsageError("a corrected key belongs to one benchmark", remedy="Name that benchmark alone with --key.")
         return {self.benchmarks[0].name: read_key(path, self.benchmarks[0])}
-
-    def _cut(self, benchmark: Benchmark, form: Form) -> Form:
-        if self.options.what.part:
-            parts = list(dict.fromkeys(item.part for item in form.items if item.part))
-            form = form.only(self.options.what.part)
-            if not form.items:
-                known = ", ".join(parts) or "none"
-                raise UsageError(
-                    f"{benchmark.name} has no part {self.options.what.part!r}", remedy=f"Its parts are {known}."
-                )
-        return replace(form, items=form.items[: self.options.what.limit])
 
     # --- who ---
 
@@ -139,6 +150,8 @@ class Session:
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
         forms = {form.name: form for form in self.forms(benchmark)}
+        cut = bool(self.options.what.part or self.options.what.limit)
+        read = {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
         recordings: list[Recording] = []
         logs = []
         for path in paths:
@@ -148,16 +161,12 @@ class Session:
             elif path.exists() and written_by_tool(path):
                 logs.append(path)
             else:
-                recordings += read_recordings(path, forms)
+                recordings += read_recordings(path, read)
         if logs:
-            whole = self._whole[benchmark.name]
-            read = (
-                {form.name: form for form in self.forms(whole)}
-                if self.options.what.part or self.options.what.limit
-                else forms
-            )
             self.taken[benchmark.name] = taken = take_logs(benchmark, read, logs, self.logs).only(forms)
             recordings += taken.recordings
+        if cut:
+            recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
         # an item that no respondent was asked is no part of what was administered
         asked = {key for recording in recordings for key in recording.answers}
         benchmark.original = replace(
@@ -170,48 +179,94 @@ class Session:
 
     # --- who judges ---
 
-    def judges(self, benchmark: Benchmark) -> list[Judging]:
-        """The panels that judge the answers to a benchmark; none for a benchmark that a rule scores.
+    def judges(self, benchmark: Benchmark) -> list[Judge]:
+        """Who judges the answers to a benchmark: the panels that are asked, then the judges whose judgements came in files.
 
         Raises
         ------
         UsageError
-            The benchmark is judged by a model, and no judge is named.
+            The benchmark is judged by a model, and there is no judge; or a judge is asked and brought under one name.
         """
-        options = self.options.judging
-        if not benchmark.roles:
-            return []
-        if not options.judges:
+        brought = {judge.label: judge for judge in self.brought(benchmark)}
+        named = [name for name in self.options.judging.judges if name in brought]
+        panels = self.panels(benchmark)
+        if benchmark.roles and not panels and not brought and not self._people_stand_in(benchmark):
             raise UsageError(
                 f"the answers to {benchmark.name} are judged by a model, and none is named",
-                remedy="Name it with --judge, for example --judge openai/<model>.",
+                remedy="Name it with --judge, for example --judge openai/<model>, or bring judgements with --judgements.",
             )
+        twice = [panel.label for panel in panels if panel.label in brought]
+        if twice:
+            remedy = "Name the judgements' judge otherwise: --judgements NAME=FILE."
+            raise UsageError(f"the judge {twice[0]!r} is asked, and judgements of it are brought", remedy=remedy)
+        return [*panels, *([brought[name] for name in named] if named else brought.values())]
+
+    def _people_stand_in(self, benchmark: Benchmark) -> bool:
+        """Whether people's labels can be the scores of a benchmark that nobody judged."""
+        probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
+        if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
+            return False
+        stored_labels = any(labelled_by(judge) == "people" for judge, _, _ in self.store.judged(benchmark.name))
+        return self.options.judging.criterion is not None or stored_labels
+
+    def panels(self, benchmark: Benchmark) -> list[Judging]:
+        """The panels of models that are asked; none for a benchmark that a rule scores."""
+        options = self.options.judging
+        brought = {judge.label for judge in self.brought(benchmark)}
+        asked = [name for name in options.judges if name not in brought]
+        if not benchmark.roles or not asked:
+            return []
         others = {role: self._judge(name) for role, name in parse_roles(options.roles).items()}
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
         retry = self.options.asking.retry_refused
         return [
             Judging(self.asks, benchmark, Panel(self._judge(name), used), budget=self.budget, retry_refused=retry)
-            for name in options.judges
+            for name in asked
         ]
+
+    def check_judgements(self) -> None:
+        """Read the files of judgements, so that one that does not fit ends the command before anybody is asked."""
+        for benchmark in self.benchmarks if self.options.judging.judgements else ():
+            self._take_judgements(
+                benchmark, None if self.offline else [who.name for who in self.respondents(benchmark)]
+            )
+
+    def brought(self, benchmark: Benchmark) -> list[BroughtJudge]:
+        """The judges whose judgements came in files: those that the options name, beside those that the store holds."""
+        if benchmark.name not in self._brought:
+            sets = stored(self.store, benchmark)
+            if self.options.judging.judgements and not self.options.output.dry_run:
+                self.judged[benchmark.name] = taken = self._take_judgements(benchmark)
+                sets = keep(self.store, benchmark, taken.sets)
+            self._brought[benchmark.name] = judges_of(benchmark, sets)
+        return self._brought[benchmark.name]
+
+    def _take_judgements(self, benchmark: Benchmark, names: Sequence[str] | None = None) -> TakenJudgements:
+        """The judgements in the files; with `names`, before there are answers to hold them against."""
+        whole, there = self._whole[benchmark.name], [] if names is not None else self.stored_respondents(benchmark)
+        forms = forms_held(self.store, whole, self.forms_from_files(benchmark))
+        known = names if names is not None else [who.name for who in there]
+        texts = AnswerTexts(self.answers, whole, forms, there)
+        sources = [JudgementSource.parse(text) for text in self.options.judging.judgements]
+        return take_judgements(whole, forms, sources, known, texts, partial=self.logs.partial)
 
     def _judge(self, name: str) -> Respondent:
         if name.startswith("recorded/"):
-            raise UsageError("a file cannot judge", place=name, remedy="Score it with `hqm score --judgements`.")
+            raise UsageError(
+                "a file cannot judge",
+                place=name,
+                remedy="Score its replies with `hqm score NAME --answers FILE --judgements FILE`.",
+            )
         return self._live(name)
 
-    def judge(self, progress: Progress | None = None) -> Judged:
+    def judge(self, progress: Progress | None = None, stop: Stop = never) -> Judged:
         """Put every stored answer to the judges, and the reference administration again as often as the options say."""
         asked = errors = refused = 0
         failed: list[tuple[str, HQMError]] = []
         for benchmark in self.benchmarks:
-            judges = self.judges(benchmark)
+            judges = self.panels(benchmark)
             respondents = self.stored_respondents(benchmark) if judges else []
-            forms = {
-                form.name: form
-                for form in forms_of(
-                    benchmark, self.forms_from_files(benchmark), parallel=parallel_put(self.store, benchmark)
-                )
-            }
+            forms = forms_held(self.store, benchmark, self.forms_from_files(benchmark))
             cells = cells_in(self.asks, benchmark, list(forms.values()), respondents) if judges else []
             for cell in cells:
                 form = forms[cell.form]
@@ -219,20 +274,41 @@ class Session:
                 reference = cell.form == ORIGINAL and cell.run == 0
                 for i, judging in enumerate(judges if reference else judges[:1]):
                     for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
-                        judged = judging.judge(form, rows, asking, progress)
+                        judged = judging.judge(form, rows, asking, progress, stop)
                         asked, errors = asked + judged.asked, errors + judged.errors
                         refused += judged.refused
                         failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
+            units = self._labelled_units(benchmark, respondents) if judges else []
+            for judging in judges if units else ():
+                judged = judging.decide(units, progress, stop)
+                asked, errors, refused = asked + judged.asked, errors + judged.errors, refused + judged.refused
+                failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
         return Judged(asked, errors, tuple(failed), refused)
+
+    def _labelled_units(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> list[Unit]:
+        """The units that people labelled, for `--level stage`: each stage is asked about them."""
+        if STAGE not in self.options.judging.levels or not benchmark.stages:
+            return []
+        path, form = self.options.judging.criterion, benchmark.original
+        names = [who.name for who in respondents]
+        labels = (
+            Labels(tuple(benchmark.read_criterion(path, form, names)))
+            if path is not None
+            else stored_labels(self.store, benchmark, form, 0)
+        )
+        given = self.answers.by_answer(benchmark, form, respondents, 0)
+        return units_asked(labelled_units(benchmark, form, labels), given)
 
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
         pending: dict[str, int] = {}
         for benchmark in self.benchmarks if self.options.judging.judges else ():
-            for judging in self.judges(benchmark):
+            for judging in self.panels(benchmark):
                 respondents = self.stored_respondents(benchmark)
                 rows = self.answers.by_respondent(benchmark, benchmark.original, respondents, 0)
                 count = judging.pending(benchmark.original, rows) if respondents else 0
+                units = self._labelled_units(benchmark, respondents)
+                count += judging.pending_units(units) if units else 0
                 pending[judging.panel.label] = pending.get(judging.panel.label, 0) + count
         return pending
 
@@ -248,14 +324,23 @@ class Session:
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options ask for, in their order."""
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
-        forms = forms_of(benchmark, self.forms_from_files(benchmark), parallel=PARALLEL in wanted)
+        forms = forms_of(benchmark, self.forms_from_files(benchmark), rewordings=wanted)
         every = {form.name: form for form in forms}
         unknown = [name for name in wanted if name not in every]
         if unknown:
-            known = ", ".join(dict.fromkeys([ORIGINAL, PARALLEL, *every]))
+            known = ", ".join(dict.fromkeys([ORIGINAL, *REWORDINGS, *every]))
             raise UsageError(
-                f"{benchmark.name} has no form {unknown[0]!r}", remedy=f"It has {known}; bring one with --form."
+                f"{benchmark.name} has no form {unknown[0]!r}",
+                remedy=f"It has {known}; bring one with --form.",
+                given=unknown[0],
+                known=every,
             )
+        for name in wanted:
+            if not every[name].items and every[name].left_out:
+                reason = every[name].left_out[0].reason
+                raise UsageError(
+                    f"no item of {benchmark.name} has a wording for the form {name!r}", remedy=f"The first: {reason}."
+                )
         return [every[name] for name in wanted]
 
     def administrations(self, benchmark: Benchmark, respondent: Respondent) -> list[Administration]:
@@ -274,20 +359,24 @@ class Session:
     def jobs(self) -> list[Job]:
         """Everything to be asked, respondent by respondent."""
         for benchmark in self.benchmarks:
-            benchmark.prepare_images(benchmark.original)
-            if not self.respondents(benchmark):
-                raise UsageError(
-                    f"there is no respondent to answer {benchmark.name}",
-                    remedy="Name respondents with --respondent, or recorded answers with --recorded.",
-                )
+            self.check_respondents(benchmark)
         asking = self.options.asking
-        wanted = {"probabilities": asking.probabilities, "retry_refused": asking.retry_refused}
+        wanted: dict[str, Any] = {"probabilities": asking.probabilities, "retry_refused": asking.retry_refused}
         return [
             plan(self.asks, assignment, administration, **wanted)
             for benchmark in self.benchmarks
             for assignment in self.assignments(benchmark)
             for administration in self.administrations(benchmark, assignment.respondent)
         ]
+
+    def check_respondents(self, benchmark: Benchmark) -> None:
+        """Get a benchmark ready to be asked, where there is anybody to answer it."""
+        benchmark.prepare_images(benchmark.original)
+        if not self.respondents(benchmark):
+            raise UsageError(
+                f"there is no respondent to answer {benchmark.name}",
+                remedy="Name respondents with --respondent, or recorded answers with --recorded.",
+            )
 
     def assignments(self, benchmark: Benchmark) -> list[Assignment]:
         """The respondents of this command, each put before a benchmark with the sampling that the options name."""
@@ -344,6 +433,7 @@ class Session:
         *,
         asks: Asks | None = None,
         pictures: bool = True,
+        recorded: bool = False,
     ) -> Evidence:
         """What an audit of a benchmark looks at, from what the store and the files hold now."""
         options = self.options
@@ -355,12 +445,16 @@ class Session:
             forms=self.forms_from_files(benchmark),
             criterion=options.judging.criterion,
             metrics=options.reading.metrics,
-            judges=self.judges(benchmark),
+            judges=() if recorded else self.judges(benchmark),
             families=read_families(options.who.families) if options.who.families else None,
             margin=options.reading.margin,
             pictures=pictures,
+            recorded=recorded,
+            **_how_labels_are_used(options.judging),
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
+        asked, judges = self._respondents.get(benchmark.name, []), [] if recorded else self.judges(benchmark)
+        self._costs[benchmark.name] = study_costs(self.store, evidence, asked, judges, options.output.prices)
         return evidence
 
     def by_corrected_key(self, benchmark: Benchmark) -> Evidence | None:
@@ -384,5 +478,27 @@ class Session:
                 for audit in audits
             ),
             command,
-            record_of(self.options, self.benchmarks, self._label_files),
+            {**record_of(self.options, self.benchmarks, self._label_files), "costs": self._costs},
         )
+
+
+def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
+    """How `gather` is to pool people's labels, and over what it correlates with them.
+
+    Raises
+    ------
+    UsageError
+        An option has a value that it does not know.
+    """
+    for name, given, known in (
+        ("--pool", options.pool, POOLS), ("--stale", options.stale, STALES), *(("--level", level, LEVELS) for level in options.levels)
+    ):  # fmt: skip
+        if given is not None and given not in known:
+            what, remedy = f"{name} has no value {given!r}", f"It has {', '.join(known)}."
+            raise UsageError(what, remedy=remedy, given=given, known=known)
+    return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
+
+
+def _only(recording: Recording, form: Form) -> Recording:
+    """The answers to the items that a form has, of a file that answers more."""
+    return replace(recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id})

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hqm.errors import DataError
+from hqm.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from hqm.auditing.gate import Policy
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
     from hqm.store.database import Store
+
+
+AUDIT = "audit.json"
+"""The file that an audit is written to."""
 
 
 def store_path(names: Sequence[str], store: Path | None, out: Path | None = None) -> Path:
@@ -31,7 +35,8 @@ def store_path(names: Sequence[str], store: Path | None, out: Path | None = None
 
 def stem(names: Sequence[str]) -> str:
     """The name of a command's folder: its benchmarks, joined."""
-    return "-".join(Path(name).stem for name in names)
+    paths = [Path(name) for name in names]
+    return "-".join((path.absolute().parent if path.name == "card.toml" else path).stem for path in paths)
 
 
 @contextmanager
@@ -51,22 +56,74 @@ def readable(path: Path) -> Store:
     return Store(path, readonly=True) if path.exists() else Store(":memory:")
 
 
-def labelled(path: Path, criterion: Path | None, no_wait: bool = False) -> AbstractContextManager[Store]:
-    """An existing store to read, and to import people's labels into, where there is a file of them.
+def existing(path: Path, names: Sequence[str]) -> Path:
+    """The store of a path, for a command that asks nobody.
 
-    Where the store cannot be written, the labels are held in memory, and a sentence says so.
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if not path.is_file():
+        remedy = (
+            f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store {shlex.quote(str(path))}`."
+        )
+        raise UsageError("there is no such store", place=str(path), remedy=remedy)
+    return path
+
+
+def labelled(
+    path: Path, criterion: Path | None, no_wait: bool = False, judgements: Sequence[str] = ()
+) -> AbstractContextManager[Store]:
+    """An existing store to read, and to import people's labels and judgements into, where there are files of them.
+
+    Where the store cannot be written, they are held in memory, and a sentence says so.
     """
     from hqm.store.lock import can_be_written
 
-    if criterion is None:
+    if criterion is None and not judgements:
         return readable(path)
     if can_be_written(path):
         return writable(path, no_wait)
+    what = [*([f"the labels of {criterion}"] if criterion else []), *(f"the judgements of {j}" for j in judgements)]
     print(
-        f"hqm: {path} cannot be written, so the labels of {criterion} are held in memory for this command only.",
+        f"hqm: {path} cannot be written, so {' and '.join(what)} are held in memory for this command only.",
         file=sys.stderr,
     )
     return readable(path)
+
+
+def find_audit(path: Path) -> Path:
+    """The audit.json that a path means: that file, or the one in that folder, or in the folder `out` below it.
+
+    Raises
+    ------
+    UsageError
+        There is no such file, or a folder has none or several; the sentence says what was near.
+    """
+    if path.is_dir():
+        for place in (path / AUDIT, path / "out" / AUDIT):
+            if place.is_file():
+                return place
+        below = sorted(str(place) for depth in ("*", "*/*") for place in path.glob(f"{depth}/{AUDIT}"))
+        if len(below) == 1:
+            return Path(below[0])
+        if below:
+            more = f" and {len(below) - 5} more" if len(below) > 5 else ""
+            raise UsageError(
+                f"the folder has several {AUDIT}", place=str(path), remedy=f"Name {' or '.join(below[:5])}{more}."
+            )
+        if (path / "card.toml").is_file():
+            folder = shlex.quote(str(path))
+            remedy = f"Make one with `hqm audit {folder} --out {folder}/out`."
+        else:
+            remedy = "Name a folder that an audit was written to (`hqm audit NAME --out FOLDER`)."
+        raise UsageError(f"the folder has no {AUDIT}", place=str(path), remedy=remedy)
+    if not path.exists():
+        beside = [str(other) for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        remedy = "Correct the path, or make an audit: `hqm audit NAME --out FOLDER`."
+        raise DataError("there is no such file", place=str(path), remedy=remedy, given=str(path), known=beside)
+    return path
 
 
 def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Session:

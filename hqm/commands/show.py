@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.commands import show_logs
+from hqm.commands import show_logs, show_short
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from hqm.auditing.value import Audit
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
+    from hqm.benchmark.findings import Finding
     from hqm.commands.scaffold import Made
     from hqm.lint import Checked, Selection
+    from hqm.psychometrics import Stratum
     from hqm.types import Form
 
 
@@ -30,22 +32,47 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
     if as_json:
         print_json(reports)
         return
-    for report in reports:
+    for report, linted in zip(reports, checked, strict=True):
         if report["readable"]:
+            only = f" {report['part']}" if report["part"] else ""
             print(
-                f"{report['benchmark']}@{report['version']}: {report['items']} items, {report['images']} pictures, data {report['digest']}"
+                f"{report['benchmark']}@{report['version']}{only}: {report['items']} items, {report['images']} pictures, data {report['digest']}"
             )
         else:
             print(f"{report['benchmark']}: it cannot be read")
         for name in ("parts", "types", "targets"):
             if report[name]:
                 print(f"  {name}: " + ", ".join(f"{key} {n}" for key, n in report[name].items()))
-        for finding in report["findings"]:
-            place = f"{finding['place']}: " if finding["place"] else ""
-            print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
-            for example in finding["examples"]:
-                print(f"      {example}")
-        print(f"  {_tally([finding['severity'] for finding in report['findings']])}")
+        _leaks(linted.leaks)
+        _print_findings(report["findings"])
+
+
+def wordings(checked: Sequence[Finding]) -> None:
+    """What the linter finds in the wordings of a form, at the end of `hqm forms`."""
+    _print_findings([finding.to_dict() for finding in checked])
+
+
+def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
+    for finding in rows:
+        place = f"{finding['place']}: " if finding["place"] else ""
+        print(f"  {finding['code']} {finding['name']}: {place}{finding['sentence']}")
+        for example in finding["examples"]:
+            print(f"      {example}")
+        if finding["code"].startswith("F"):
+            print(f"      -> {finding['remedy']}")
+    print(f"  {_tally([finding['severity'] for finding in rows])}")
+
+
+def _leaks(strata: Sequence[Stratum]) -> None:
+    """How far the words, and the strongest cue, get without the pictures in all items and in each part."""
+    from hqm.lint.leaks import WORDS
+
+    for stratum in strata:
+        if not stratum.type:
+            by = "the words get" if stratum.cue == WORDS else f"{stratum.cue} gets"
+            known = f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
+            reached = f"{by} {stratum.accuracy:.3f} right, the commonest answer {stratum.baseline:.3f}"
+            print(f"  without pictures, {stratum.name}: {reached} ({known})")
 
 
 def _tally(severities: Sequence[str]) -> str:
@@ -57,13 +84,19 @@ def _tally(severities: Sequence[str]) -> str:
 
 
 def made(new: Made) -> None:
-    """`hqm new`: what was written, and what to do next."""
-    from hqm.benchmark.codes import code_of
-
+    """`hqm new`: what was read and written, and what to do next."""
     print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
-    if new.missing:
-        shown = ", ".join(new.missing[:5])
-        print(f"{len(new.missing)} pictures are not there ({code_of('image-missing').code}): {shown}")
+    if new.columns:
+        said = {"prompt": "question", "target": "answer"}
+        print("read: " + ", ".join(f"{said.get(name, name)} from {column}" for name, column in new.columns.items()))
+    if new.unused:
+        print(f"not read: {', '.join(new.unused)}")
+    if new.parts:
+        print(f"the splits {', '.join(new.parts)} are parts; --split takes some of them")
+    if new.without:
+        print(f"{new.without} items have no picture")
+    if new.web:
+        print(f"{new.web} pictures are web addresses, which are fetched when they are first shown")
     folder = shlex.quote(str(new.folder))
     print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate {folder}/out/audit.json")
 
@@ -96,10 +129,10 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     """`hqm forms`."""
-    from hqm.forms.build import count_rules
+    from hqm.forms.build import count_modes, count_reasons, count_rules
 
     print(
-        f"{name}: {len(parallel)} of {len(original)} items have a parallel form, {len(parallel.left_out)} are left out"
+        f"{name}, {parallel.name}: {len(parallel)} of {len(original)} items have this form, {len(parallel.left_out)} are left out"
     )
     for rule, count in count_rules(parallel).items():
         print(f"  {rule}: {count}")
@@ -109,6 +142,10 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
                 shown.add(item.prompt)
                 before = original.by_id[item.id]
                 print(f"      {_question(before)}  [{before.target}]  ->  {_question(item)}  [{item.target}]")
+    for change, count in count_modes(original, parallel).items():
+        print(f"  changed from {change}: {count}")
+    for reason, count in count_reasons(parallel).items():
+        print(f"  left out, {reason}: {count}")
     for out in parallel.left_out[:20]:
         print(f"  left out {out.id}: {out.prompt!r} ({out.reason})")
     if len(parallel.left_out) > 20:
@@ -336,6 +373,9 @@ def audit(result: Audit) -> None:
     for audited in result.audits:
         n = len(audited.respondents)
         print(f"\n{audited.title}: {audited.items} items, {n} {'respondent' if n == 1 else 'respondents'}")
+        if audited.stopped:
+            said = importlib.import_module("hqm.reports.stops").stopped(audited)
+            print(importlib.import_module("hqm.reports.phrases").in_words(said))
         rows = tables.indicators_brief(audited)
         table = terminal_table("", *rows.columns, right=rows.right)
         alone = n == 1
@@ -352,6 +392,7 @@ def audit(result: Audit) -> None:
         print_all(table)
         for note in () if alone else rows.notes:
             print(note)
+        show_short.full_scale(audited)
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from hqm.auditing.rekeyed import KeyEffect
     from hqm.benchmark.interface import Benchmark
     from hqm.benchmark.logged import Taken
+    from hqm.judges.judgements import TakenJudgements
 
 
 def key_effect(effect: KeyEffect) -> None:
@@ -31,6 +33,14 @@ def key_effect(effect: KeyEffect) -> None:
     for name, (old, new) in effect.reliability.items():
         table.add_row(name, tables.number(old), tables.number(new), "", "")
     print_all(table)
+
+
+def judgements(taken_files: TakenJudgements | None) -> None:
+    """`hqm audit --judgements`: how the rows of the files were taken; beside the results, which may be JSON."""
+    for matching in taken_files.matchings if taken_files else ():
+        print(f"judgements: {matching.sentence}", file=sys.stderr)
+    for note in taken_files.notes if taken_files else ():
+        print(f"judgements: note: {note}", file=sys.stderr)
 
 
 def taken(benchmark: Benchmark, logs: Taken, compared: Sequence[ScoreComparison], as_json: bool) -> None:

@@ -3,11 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+_PLAIN = ("", "dumb", "unknown")
+"""Values of TERM for a terminal that knows no control characters."""
+_LONG = 40
+"""Characters from which on a word of a table may be broken."""
+_WIDE = 120
+"""The least width of what goes into a file or a pipe, which has no edge."""
+
+
+def width(stream: TextIO | None = None) -> int:
+    """The columns of the terminal behind a stream; of a file or a pipe, at least 120."""
+    stream = stream or sys.stdout
+    columns = os.environ.get("COLUMNS", "")
+    if not stream.isatty():
+        return max(int(columns) if columns.isdecimal() else 0, _WIDE)
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that can move its cursor, so that a bar can grow in its place."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN
 
 
 def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Table:
@@ -22,15 +52,47 @@ def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Tabl
 
 
 def print_all(*things: Any) -> None:
-    """Print tables and texts in the width of the terminal."""
+    """Print tables and texts in the width of the terminal; a table that does not fit, row by row."""
     from rich.console import Console
+    from rich.table import Table
 
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:  # a file or a pipe has no edge
-        console.width = max(console.width, 120)
+    console = Console(soft_wrap=False, width=width())
     for thing in things:
-        # data may hold square brackets: nothing printed here is markup
-        console.print(thing, markup=False, highlight=False)
+        if isinstance(thing, str):
+            print(textwrap.fill(thing, console.width, break_on_hyphens=False) if sys.stdout.isatty() else thing)
+        elif isinstance(thing, Table) and not _fits(thing, console.width):
+            for line in _as_lists(thing, console.width):
+                print(line)
+        else:
+            # data may hold square brackets: nothing printed here is markup
+            console.print(thing, markup=False, highlight=False)
+
+
+def _fits(table: Table, room: int) -> bool:
+    """Whether the table has room for the longest word of every column, so that none is broken."""
+    from rich.cells import cell_len
+
+    longest = [
+        max((cell_len(word) for cell in (column.header, *column.cells) for word in str(cell).split()), default=0)
+        for column in table.columns
+    ]
+    # three columns of blanks stand between two columns, one at either side; a very long word may be broken anywhere
+    return sum(min(length, _LONG) for length in longest) + 3 * len(longest) - 1 <= room
+
+
+def _as_lists(table: Table, room: int) -> Iterator[str]:
+    """Each row under its first cell, a line or more for every other cell that says something."""
+    if table.title:
+        yield from ("", *textwrap.wrap(str(table.title), room))
+    headings = [str(column.header) for column in table.columns]
+    for cells in zip(*(list(column.cells) for column in table.columns), strict=True):
+        yield from ("", *textwrap.wrap(str(cells[0]), room, break_on_hyphens=False))
+        for heading, cell in zip(headings[1:], cells[1:], strict=True):
+            if str(cell).strip():
+                text = f"{heading}: {cell}" if heading.strip() else str(cell)
+                yield from textwrap.wrap(
+                    text, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+                )
 
 
 def print_json(value: Any) -> None:

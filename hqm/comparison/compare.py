@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hqm.auditing.families import families_of, infer_family
 from hqm.auditing.value import Audit, BenchmarkAudit
+from hqm.comparison.forecasting import forecasts
 from hqm.comparison.measures import Measure, measures_of
 from hqm.comparison.ranks import agreements, by_types, closer, column, respondent_tests, separations
 from hqm.comparison.reliability import growth_of, side_by_side, tested
 from hqm.comparison.value import Closer, Comparison, Difference
+from hqm.decisions.prices import PriceList
 from hqm.errors import DesignError
 from hqm.psychometrics import family_dependence, holm_in_order
 from hqm.types import Cell
@@ -28,6 +31,8 @@ def compare_audits(
     families: Mapping[str, str] | None = None,
     seed: int = 0,
     command: str = "",
+    forecast: bool = False,
+    prices: PriceList | None = None,
 ) -> Comparison:
     """Several audits (or several metrics, scorings, parsers of one benchmark) over the same respondents.
 
@@ -51,6 +56,10 @@ def compare_audits(
         Of the resampling.
     command
         For the record.
+    forecast
+        Whether to forecast, for each pair of measures, which to trust for whom at equal cost.
+    prices
+        Of answers and verdicts, for the forecast; what it does not say comes from the audits' records.
 
     Returns
     -------
@@ -79,6 +88,7 @@ def compare_audits(
     given = {name: family for audited in every for name, family in audited.families.items()} | dict(families or {})
     family_names = families_of(names, given)
     common = length or min(m.items for m in measures)
+    costs = {b.benchmark: a.record.get("costs", {}).get(b.benchmark, {}) for a in audits if isinstance(a, Audit) for b in a.audits}  # fmt: skip
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
@@ -103,6 +113,8 @@ def compare_audits(
         command=command,
         protocol=tuple(dict.fromkeys(_protocol(audited) for audited in every)),
         notes=tuple(_notes(measures, names, family_names)),
+        tools=_tools(every),
+        forecasts=forecasts(measures, names, effective, costs, prices) if forecast else (),
     )
 
 
@@ -154,6 +166,16 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
             "Measures scored from the same answers share their noise: they agree more than separate tests would."
         )
     return notes
+
+
+def _tools(audits: Sequence[BenchmarkAudit]) -> tuple[Mapping[str, Any], ...]:
+    """Where tools score otherwise than HQM, each administration once for each of HQM's scorings."""
+    known = {
+        (audit.benchmark, tool["respondent"], tool["form"], tool["run"], tool["scoring"]): tool
+        for audit in audits
+        for tool in audit.tools
+    }
+    return tuple(known.values())
 
 
 def _protocol(audit: BenchmarkAudit) -> str:

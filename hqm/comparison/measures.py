@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hqm.auditing.left_out_scores import LeftOutRecord, read
 from hqm.auditing.value import BenchmarkAudit, RespondentScores
@@ -51,6 +52,8 @@ class Measure:
     estimates: tuple[Estimate, ...] = ()
     left_out: Mapping[str, LeftOutRecord] = field(default_factory=dict)
     """Family of estimates -> the scores of its administrations with each picture left out, where the audit has them."""
+    components: Mapping[str, Any] = field(default_factory=dict)
+    """The variance components of all its administrations, where the audit has them."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What tells it from other measures of its benchmark: scoring, parser, judge, ..."""
 
@@ -103,7 +106,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         metric=metric,
         better=audit.metrics[metric]["better"],
         items=next((e.n_items for e in estimates if e.n_items), audit.items),
-        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}",
+        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}{reference.until}",
         scores=_known((row.name, row.scores.get(metric)) for row in audit.respondents),
         intervals={row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None},
         pairs=pairs,
@@ -111,6 +114,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         by_type={kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents) for kind in types},
         estimates=estimates,
         left_out=read(audit.left_out, metric),
+        components=audit.components.get(metric, {}),
         words={
             "metric": metric,
             "scoring": f"{audit.scoring} scoring",

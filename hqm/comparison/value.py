@@ -10,7 +10,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from hqm.comparison.measures import Measure
-from hqm.psychometrics import BenchmarkAgreement, Coefficient, DependentCorrelations, Multitrait, ReliabilityDifference
+from hqm.psychometrics import (
+    BenchmarkAgreement,
+    Coefficient,
+    Contest,
+    DependentCorrelations,
+    Multitrait,
+    ReliabilityDifference,
+)
+from hqm.types import json_data
 from hqm.version import __version__
 
 
@@ -110,6 +118,39 @@ class Growth:
 
 
 @dataclass(frozen=True)
+class ForecastPair:
+    """Two measures in studies of equal cost, one run in one wording: which separates respondents better, and for whom.
+
+    Parameters
+    ----------
+    cost, unit
+        Of each study, in a currency or in `answers`.
+    items, pictures
+        Of the two studies.
+    g, mdd
+        How far differences between these respondents come back on other pictures and runs, and the smallest that a test over
+        pictures finds with 80 % power, each with its interval for these respondents.
+    these, others
+        Which of them to trust, for these respondents over other pictures and for other respondents.
+    """
+
+    first: str
+    second: str
+    cost: float
+    unit: str
+    items: tuple[int, int]
+    pictures: tuple[int, int]
+    g: tuple[Coefficient, Coefficient]
+    mdd: tuple[Coefficient, Coefficient]
+    these: Contest
+    others: Contest
+
+    def trusted(self, contest: Contest) -> str:
+        """The measure that a contest chooses; empty where their difference is within its standard error, or none was made."""
+        return ("", self.first, self.second)[contest.choice]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Measures over the same respondents, side by side.
 
@@ -141,6 +182,10 @@ class Comparison:
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Where the tools that recorded answers score them otherwise than HQM, by respondent, form, run and scoring."""
+    forecasts: tuple[ForecastPair, ...] = ()
+    """Pairs of measures at equal cost, where a forecast was asked for."""
     hqm_version: str = field(default=__version__)
 
     def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
@@ -166,22 +211,15 @@ class Comparison:
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
         # the audits hold the scores without each picture
-        data = asdict(replace(self, measures=tuple(replace(m, left_out={}) for m in self.measures)))
+        data = asdict(replace(self, measures=tuple(replace(m, left_out={}, components={}) for m in self.measures)))
         for measure in data["measures"]:
+            del measure["components"]
             measure["signatures"] = {e["indicator"]: e["signature"] for e in measure.pop("estimates")}
         data["tests"] = {population: asdict(count) for population, count in self.tests.items()}
-        return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _counted(tests: Sequence[tuple[str, float]]) -> TestCount:
     adjusted = [p for _, p in tests if math.isfinite(p)]
     reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
     return TestCount(len(adjusted), sum(p < 0.05 for p in adjusted), dict(reasons))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(member) for member in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

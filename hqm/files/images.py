@@ -9,11 +9,12 @@ or hashes, is the one that is listed.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from hqm.errors import ImageError
 from hqm.files.cache import MAX_BYTES, SMALLER, keep
@@ -181,8 +182,10 @@ class ZipImages:
         """Everything is here."""
 
 
-def check_picture(path: Path, place: str = "") -> None:
-    """Check that a picture can be used: that it is within the limits and readable to its end.
+def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
+    """Check that a picture can be used, that is, that it is within the limits and readable to its end; its format.
+
+    With `whole` it is decoded to its last pixel, as the linter does.
 
     Raises
     ------
@@ -194,19 +197,29 @@ def check_picture(path: Path, place: str = "") -> None:
     A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the checksums are compared; every other
     format is decoded.
     """
-    from PIL import Image
+    return _check(path, path.stat().st_size, place or str(path), whole)
 
-    place = place or str(path)
-    size = path.stat().st_size
+
+def check_content(content: bytes, place: str) -> str:
+    """`check_picture` of a picture that is no file yet, decoded to its last pixel."""
+    return _check(io.BytesIO(content), len(content), place, whole=True)
+
+
+def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
+    from PIL import Image, UnidentifiedImageError
+
     if size > MAX_BYTES:
         raise ImageError(f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}", place=place, remedy=SMALLER)
     try:
-        with Image.open(path) as picture:
+        with Image.open(file) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
                 what = f"the picture unfolds to {width} x {height} pixels, more than {MAX_PIXELS:,}"
                 raise ImageError(what, place=place, remedy=SMALLER)
-            if picture.format == "PNG":
+            kind = picture.format or ""
+            if whole:
+                picture.load()
+            elif kind == "PNG":
                 picture.verify()
             else:
                 picture.draft("L", (max(1, width // 8), max(1, height // 8)))
@@ -215,6 +228,14 @@ def check_picture(path: Path, place: str = "") -> None:
         raise
     except Image.DecompressionBombError:
         raise ImageError("the picture unfolds to far too many pixels", place=place, remedy=SMALLER) from None
+    except UnidentifiedImageError:
+        raise ImageError(
+            "the picture cannot be opened: cannot identify image file", place=place, remedy=AGAIN
+        ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
         what = f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
-        raise ImageError(what, place=place, remedy="Fetch it again.") from None
+        raise ImageError(what, place=place, remedy=AGAIN) from None
+    return kind
+
+
+AGAIN = "Fetch it again."

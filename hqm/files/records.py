@@ -10,8 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=no_key_twice)
+_BLANK = re.compile(r"\s+")
 
 
 @contextmanager
@@ -51,7 +54,7 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
         raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=at) from None
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
+def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     """The text of a file, its byte-order mark removed.
 
     Raises
@@ -59,6 +62,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     DataError
         The file is missing, or not in the encoding; the sentence names the first bad byte.
     """
+    path = Path(path)
     try:
         text = path.read_bytes().decode(encoding)
     except FileNotFoundError:
@@ -82,14 +86,14 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     return text.removeprefix("\ufeff")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path | str) -> Any:
     """One JSON document."""
     text = read_text(path)
     with _json(str(path)):
         return json.loads(text, object_pairs_hook=no_key_twice)
 
 
-def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
+def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, Any]]:
     """The records of a file, whatever its shape.
 
     Parameters
@@ -103,6 +107,7 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     DataError
         The file cannot be read, or a record is not a JSON object; the place is given with the line.
     """
+    path = Path(path)
     if path.suffix.lower() == ".parquet":
         from hqm.files.parquet import read_rows
 
@@ -110,11 +115,38 @@ def read_records(path: Path, encoding: str = "utf-8") -> list[dict[str, Any]]:
     text = read_text(path, encoding)
     if path.suffix.lower() == ".csv":
         return list(_csv(text, path))
-    if text.lstrip().startswith("["):
+    if _is_array(text):
         with _json(str(path)):
             records = json.loads(text, object_pairs_hook=no_key_twice)
         return [_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
     return list(_concatenated(text, path))
+
+
+def begins_with(path: Path | str) -> list[dict[str, Any]]:
+    """The first record of a file, for whoever tells kinds of files apart; of JSON lines and objects no more is decoded.
+
+    What is wrong further on is said by `read_records`.
+
+    Raises
+    ------
+    DataError
+        As `read_records`, of what is decoded.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".parquet", ".csv"):
+        return read_records(path)[:1]
+    text = read_text(path)
+    return read_records(path)[:1] if _is_array(text) else list(islice(_concatenated(text, path), 1))
+
+
+def _is_array(text: str) -> bool:
+    first = _BLANK.match(text)
+    return text.startswith("[", first.end() if first else 0)
+
+
+def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write records as JSON lines."""
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
 
 
 def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
@@ -141,14 +173,14 @@ def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:
     """The objects that follow one another, each on one line or on several."""
-    at = 0
+    at, end, decode, blank = 0, len(text), _DECODER.raw_decode, _BLANK.match
     while True:
-        while at < len(text) and text[at].isspace():
-            at += 1
-        if at == len(text):
+        if space := blank(text, at):
+            at = space.end()
+        if at == end:
             return
         try:
-            record, at = _DECODER.raw_decode(text, at)
+            record, at = decode(text, at)
         except (ValueError, DataError, RecursionError):
             # read again, only to say where: the line of every record would take long to count
             with _json(str(path), text.count("\n", 0, at) + 1):

@@ -149,7 +149,7 @@ class _Timed:
         return piece
 
 
-class _SameScheme(urllib.request.HTTPRedirectHandler):
+class SameScheme(urllib.request.HTTPRedirectHandler):
     """Follow a redirection only to another web address, never to a file and never from https to http."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
@@ -198,7 +198,7 @@ class WebImages:
             raise ImageError(what, place=address, remedy=remedy)
         path = self._cached(address)
         if path is None:
-            raise ImageError("the picture is not fetched yet", place=address, remedy="`hqm run` and `hqm audit` do it.")
+            raise ImageError("the picture is not fetched yet", place=address, remedy="`hqm run NAME` fetches it.")
         return path
 
     def has(self, name: str) -> bool:
@@ -223,7 +223,7 @@ class WebImages:
     def _fetch(self, address: str, private: bool) -> None:
         self._failed.pop(address, None)
         handlers = () if private else (_PublicHTTP, _PublicHTTPS)
-        opener = urllib.request.build_opener(_SameScheme, *handlers)
+        opener = urllib.request.build_opener(SameScheme, *handlers)
         request = urllib.request.Request(address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"})
         for attempt in range(_TRIES):
             try:

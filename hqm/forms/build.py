@@ -1,34 +1,53 @@
-"""Build the parallel form of a benchmark by its task, and write forms to files that a person can review."""
+"""Build the parallel forms of a benchmark by its task, and write forms to files that a person can review.
+
+    form        yes/no question            multiple choice      open question, instruction
+    parallel    the right answer turns     another order        other words
+    parallel2   the right answer stays     a third order        other words again
+    parallel3   the right answer turns     a fourth order       other words again
+
+A form is the same whenever it is built: no number is drawn, and an order of options depends on the item's id and the form's
+number alone. Wordings of one item differ from the original and from each other, or the item is left out.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, NoRule
+from hqm.files.names import is_url, safe_name
 from hqm.files.records import read_records, take
-from hqm.forms.denial import deny, is_compound
-from hqm.forms.open import rephrase_open
+from hqm.forms.mode import mode_of
+from hqm.forms.open import look_first, rephrase_open
 from hqm.forms.options import shuffle_item
-from hqm.forms.polar import flip
+from hqm.forms.polar import affirm, flip
 from hqm.forms.questions import reword
+from hqm.forms.rewrite import Rewrite
 from hqm.forms.wording import rephrase
 from hqm.scoring.rules import yes_no_truth
-from hqm.types import LETTERS, PARALLEL, Form, Item, LeftOut, Task
+from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
+
+STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
+"""The rules of yes/no questions whose right answer stays."""
+MOST_ORDERS = 9
+"""The orders of options that can be asked for by name, from `parallel` to `parallel9`."""
 
 
-def flip_item(item: Item) -> Item:
-    """A yes/no item with its question negated and its right answer inverted."""
-    made = deny(item.prompt) if is_compound(item.prompt) else flip(item.prompt)
+def flip_item(item: Item, draw: int = 0) -> Item:
+    """A yes/no item with its question and its right answer turned round; `draw` counts the constructions that fit."""
+    made = flip(item.prompt, draw)
     return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
 
 
 def rephrase_item(item: Item) -> Item:
-    """An item with its instruction or question in other words; the target stays the same."""
+    """An item with its instruction or question in other words; the target stays the same.
+
+    A question stays a question, and an instruction stays one.
+    """
     try:
         made = rephrase(item.prompt)
     except NoRule:
@@ -63,9 +82,97 @@ def build_parallel(form: Form, rewrite: Callable[[Item], Item] | None = None, na
     return Form(name, tuple(items), tuple(left_out))
 
 
+def draw_of(name: str) -> int | None:
+    """Which rewording the name of a form stands for, counted from 1; None for another name.
+
+    >>> draw_of("parallel"), draw_of("parallel3"), draw_of("flipped")
+    (1, 3, None)
+    """
+    number = name.removeprefix(PARALLEL)
+    if name == PARALLEL:
+        return 1
+    return int(number) if number != name and number.isdigit() and 2 <= int(number) <= MOST_ORDERS else None
+
+
+def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+    """A second or later rewording: every item in words that neither the original nor an earlier form has.
+
+    Parameters
+    ----------
+    form
+        The original form.
+    draw
+        2 for `parallel2`, and so on; texts have three rewordings, options as many as they have orders.
+    earlier
+        The rewordings before it.
+
+    Examples
+    --------
+    >>> original = Form("original", (Item("1", "Is there a dog?", "yes_no", "yes"),))
+    >>> first = build_parallel(original)
+    >>> second = build_rewording(original, 2, [first])
+    >>> [(item.prompt, item.target) for item in build_rewording(original, 3, [first, second]).items]
+    [('Is it false that there is a dog?', 'no')]
+    """
+    items, left_out = [], list(form.left_out)
+    for item in form.items:
+        taken = {(f.by_id[item.id].prompt, f.by_id[item.id].options) for f in (form, *earlier) if item.id in f.by_id}
+        try:
+            items.append(next(made for made in _candidates(item, draw) if (made.prompt, made.options) not in taken))
+        except NoRule as error:
+            left_out.append(LeftOut(item.id, item.prompt, error.reason))
+        except StopIteration:
+            left_out.append(LeftOut(item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"))
+    return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
+
+
+def _candidates(item: Item, draw: int) -> Iterator[Item]:
+    """The item in other words, the best ones first."""
+    if item.task == "choice":
+        yield shuffle_item(item, draw)
+    elif draw > len(REWORDINGS):
+        raise NoRule(item.prompt, f"a text has {len(REWORDINGS)} rewordings")
+    elif item.task == "yes_no" and draw % 2 == 0:
+        made = affirm(item.prompt)
+        yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
+    elif item.task == "yes_no":
+        # the last constructions fit every yes/no question
+        yield from (flip_item(item, i) for i in range(3))
+    else:
+        yield from _reworded(item)
+
+
+def _reworded(item: Item) -> Iterator[Item]:
+    makers: list[Callable[[str], Rewrite]] = [lambda prompt, k=k: rephrase(prompt, k) for k in (1, 2, 3)]  # type: ignore[misc]
+    if item.task == "vqa":
+        makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
+    reasons = []
+    for make in makers:
+        try:
+            made = make(item.prompt)
+        except NoRule as error:
+            reasons.append(error.reason)
+            continue
+        yield replace(item, prompt=made.prompt, rule=made.rule)
+    if len(reasons) == len(makers):
+        raise NoRule(item.prompt, reasons[0])
+
+
+def count_modes(original: Form, form: Form) -> dict[str, int]:
+    """How many open questions and instructions changed their mode ("question to command"), the commonest change first."""
+    asked = (i for i in form.items if i.task in ("vqa", "caption") and i.id in original.by_id)
+    pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
+    return dict(Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common())
+
+
+def count_reasons(form: Form) -> dict[str, int]:
+    """How many items were left out for each reason, the commonest first."""
+    return dict(Counter(out.reason for out in form.left_out).most_common())
+
+
 def is_negated(item: Item) -> bool:
-    """Whether the item's question was negated by a rule (or by a person, who writes `polar.person`)."""
-    return item.rule.startswith("polar.") and item.rule != "polar.unnot"
+    """Whether the item's question was turned round by a rule (or by a person, who writes `polar.person`)."""
+    return item.rule.startswith("polar.") and item.rule not in STRAIGHT
 
 
 def count_rules(form: Form) -> dict[str, int]:
@@ -87,7 +194,8 @@ def write_form(form: Form, path: Path) -> None:
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     """Read a form that a person may have corrected.
 
-    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original item's.
+    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original item's. A row with `item` is
+    another question in the place of this one, as a parallel short form has it; it brings all of that item.
 
     Raises
     ------
@@ -108,6 +216,9 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         if row.get("left_out"):
             left_out.append(LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"])))
             continue
+        if row.get("item") is not None:
+            items.append(_another(row["item"], base, place))
+            continue
         prompt = take(row, "prompt", place)
         if not isinstance(prompt, str) or not prompt.strip():
             raise DataError(f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text.")
@@ -116,6 +227,22 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         rule = str(row.get("rule") or base.rule)
         items.append(replace(base, prompt=prompt, target=target, options=options, rule=rule))
     return Form(name, tuple(items), tuple(left_out))
+
+
+def _another(value: Any, base: Item, place: str) -> Item:
+    """Another question of the same task in the place of an item, under the item's id."""
+    try:
+        made = Item.from_dict(value)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the item is {value!r:.60}", place=place, remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does."
+        ) from None
+    if made.task != base.task:
+        what = f"the item is of the task {made.task!r}, and the original form is {base.task!r}"
+        raise DataError(what, place=place, remedy="A parallel form asks questions of the same task.")
+    image = safe_name(made.image, place) if made.image and not is_url(made.image) else made.image
+    # pictures differ between the two; what is left out together is what belongs together in the original form
+    return replace(made, id=base.id, image=image, cluster=base.cluster, rule=made.rule or "another item")
 
 
 def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:

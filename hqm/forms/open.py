@@ -1,13 +1,14 @@
 """Say an open question or an instruction in other words, and leave what it is about as it stands.
 
-    Who is sitting on the bench?            ->  Tell me who is sitting on the bench.
-    What is the color of the ball?          ->  Tell me the color of the ball.
-    Where is the girl positioned?           ->  Tell me where the girl is positioned.
-    Is there a dog at X:105 Y:350?          ->  Tell me whether there is a dog at X:105 Y:350.
+    Who is sitting on the bench?            ->  Could you tell me who is sitting on the bench?
+    What is the color of the ball?          ->  Could you tell me the color of the ball?
+    Where is the girl positioned?           ->  Could you tell me where the girl is positioned?
+    Is there a dog at X:105 Y:350?          ->  Would you say that there is a dog at X:105 Y:350?
     Compare the tomatoes in the photo.      ->  Make a comparison of the tomatoes in the photo.
 
-A question becomes an indirect one; an instruction gets a synonym or is wrapped into a request. Every word of the content
-stays, so a false presupposition, a coordinate or a list of options survives; only the auxiliary moves behind its
+A question stays a question and becomes an indirect one; an instruction stays an instruction and gets a synonym or "please".
+The same words as a command ("Tell me whether there is a dog ...") are a wording of their own (`keep_mode=False`), because they
+change the mode: the rules are called `open.tell_...`. Every word of the content stays, so a false presupposition, a coordinate or a list of options survives; only the auxiliary moves behind its
 subject. Sentences before and after the question keep their places. `NoRule` is raised for what no rule fits: statements, tag
 questions ("..., isn't it?"), and questions whose subject cannot be separated from the rest.
 
@@ -23,7 +24,7 @@ import re
 from typing import NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.polar import AUXILIARIES, BE, DO, HAVE, Token, letters_of, tag
+from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Token, letters_of, tag
 from hqm.forms.rewrite import Rewrite
 from hqm.forms.statement import PRONOUNS, as_statement
 
@@ -65,6 +66,7 @@ _VERBS: tuple[tuple[str, str, str], ...] = (
     ("mention", r"Mention (?=the |three )", "Specify "),
     ("state", r"State (?=the )", "Specify "),
 )
+_OTHER_MODAL = {"can": "Could", "could": "Can", "will": "Would", "would": "Will"}
 # verbs that open an instruction; anything else at the head of a sentence is not taken for one
 _IMPERATIVES = frozenset(
     (
@@ -97,21 +99,25 @@ class _Parts(NamedTuple):
     after: str
 
 
-def rephrase_open(prompt: str) -> Rewrite:
+def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
     """Say a question or an instruction in other words.
 
     Parameters
     ----------
     prompt
         A question ("What is ...?", "Is there ...?", "How many chairs?") or an instruction ("Describe ...", "List ...").
+    keep_mode
+        Whether a question stays a question and an instruction an instruction. Without it, a question becomes a command
+        ("Tell me ...") and an instruction a wish ("I would like you to ...").
 
     Returns
     -------
     Rewrite
         The rephrased prompt and its rule: `open.whether` (a yes/no or either-or question made indirect), `open.wh` (a
-        question with what, who, where, ... made indirect), `open.attribute` ("What is the color of" asked as "Tell me
-        the color of"), `open.number` (an elliptical "How many X?"), `open.<verb>` (a synonym for the verb of an
-        instruction), `open.request` (any other instruction, as a request).
+        question with what, who, where, ... made indirect), `open.attribute` ("What is the color of" asked as "Could you
+        tell me the color of"), `open.number` (an elliptical "How many X?"), `open.<verb>` (a synonym for the verb of an
+        instruction), `open.please` (any other instruction, with or without "please"), `open.could` ("Can you" asked as
+        "Could you"). Rules that change the mode are called `open.tell_...` and `open.request`.
 
     Raises
     ------
@@ -121,9 +127,11 @@ def rephrase_open(prompt: str) -> Rewrite:
     Examples
     --------
     >>> rephrase_open("Where is the girl positioned among the three people?").prompt
-    'Tell me where the girl is positioned among the three people.'
+    'Could you tell me where the girl is positioned among the three people?'
     >>> rephrase_open("Does the horse carriage have six wheels?")
-    Rewrite(prompt='Tell me whether the horse carriage has six wheels.', rule='open.whether')
+    Rewrite(prompt='Would you say that the horse carriage has six wheels?', rule='open.whether')
+    >>> rephrase_open("Does the horse carriage have six wheels?", keep_mode=False)
+    Rewrite(prompt='Tell me whether the horse carriage has six wheels.', rule='open.tell_whether')
     >>> rephrase_open("How many chairs?").prompt
     'What number of chairs?'
     """
@@ -134,10 +142,25 @@ def rephrase_open(prompt: str) -> Rewrite:
     made = _elliptical(asked)
     if made is None:
         parts = _cut(asked)
-        made = _question(parts) or _instruction(parts)
+        made = _question(parts, keep_mode) or _instruction(parts, keep_mode)
     if made is None or made.prompt == asked:
         raise NoRule(prompt, "no rule of open questions knows its grammar")
     return made
+
+
+def look_first(prompt: str) -> Rewrite:
+    """The same words behind a request to look carefully, which changes neither their content nor their mode.
+
+    >>> look_first("Who is on the bench?").prompt, look_first("Describe the bench.").prompt
+    ('Look carefully: who is on the bench?', 'Look carefully and describe the bench.')
+    """
+    text = prompt.strip()
+    head = _head(text)
+    if head in _WH | AUXILIARIES:
+        return Rewrite(f"Look carefully: {_lower(text)}", "open.look")
+    if head in _IMPERATIVES:
+        return Rewrite(f"Look carefully and {_lower(text)}", "open.look")
+    return Rewrite(f"Look carefully. {text}", "open.look")
 
 
 def _cut(prompt: str) -> _Parts:
@@ -184,7 +207,7 @@ def _elliptical(prompt: str) -> Rewrite | None:
 # --- questions ---
 
 
-def _question(parts: _Parts) -> Rewrite | None:
+def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
     text = parts.sentence.rstrip()
     mark = re.search(r"\s*[.?？!]*$", text)
     body = text[: mark.start()] if mark else text
@@ -199,6 +222,12 @@ def _question(parts: _Parts) -> Rewrite | None:
     if made is None:
         return None
     asked, rule = made
+    if keep_mode:
+        opening = "would you say that" if rule == "open.whether" else "could you tell me"
+        asked = asked.removeprefix("whether ") if rule == "open.whether" else asked
+        said = f"{lead}, {opening} {asked}" if lead else f"{opening.capitalize()} {asked}"
+        return Rewrite(f"{parts.before}{said}?{parts.after}", rule)
+    rule = rule.replace("open.", "open.tell_")
     said = f"Tell me, {_lower(lead)}, {asked}" if lead else f"Tell me {asked}"
     colon = parts.after.lstrip().startswith("(") or bool(_LISTED.match(":" + parts.after))
     after = parts.after.rstrip("?") if colon else parts.after
@@ -295,29 +324,38 @@ def _wish(body: str, words: list[Token]) -> str | None:
 # --- instructions ---
 
 
-def _instruction(parts: _Parts) -> Rewrite | None:
+def _instruction(parts: _Parts, keep_mode: bool) -> Rewrite | None:
     text = parts.sentence.rstrip()
     if text.endswith(("?", "？")):
         words = tag(text[:-1])
         at = _asks_at(words)
         wish = _wish(text[:-1], words[at:]) if at == 0 else None
+        if wish and keep_mode:
+            modal = _OTHER_MODAL[words[0].word]
+            return Rewrite(f"{parts.before}{modal}{text[words[0].end :]}{parts.after}", "open.could")
         return Rewrite(f"{parts.before}I would like you to {wish}.{parts.after}", "open.request") if wish else None
     for name, pattern, said in _VERBS:
         match = re.match(pattern, text)
-        if match and not _SECOND_VERB.search(text):
+        if match and keep_mode and not _SECOND_VERB.search(text):
             return Rewrite(f"{parts.before}{match.expand(said)}{text[match.end() :]}{parts.after}", f"open.{name}")
     please = re.match(r"Please,?\s+", text)
     head = _head(text[please.end() :] if please else text)
     if head not in _IMPERATIVES:
-        return _led(parts, text)
+        return _led(parts, text, keep_mode)
     bare = text[please.end() :] if please else text
+    if keep_mode:
+        said = bare[0].upper() + bare[1:] if please else f"Please {_lower(bare)}"
+        return Rewrite(f"{parts.before}{said}{parts.after}", "open.please")
     return Rewrite(f"{parts.before}I would like you to {_lower(bare)}{parts.after}", "open.request")
 
 
-def _led(parts: _Parts, text: str) -> Rewrite | None:
+def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
     """An instruction behind a clause: "Based on the image, compose a haiku."."""
     match = re.match(r"((?:Based|In|From|As|Using|Looking)\b[^,]*), (?:please )?([a-z]+)\b", text)
     if not match or match[2] not in _IMPERATIVES:
         return None
     at = match.start(2)
+    if keep_mode:
+        please = "" if "please" in match[0] else "please "
+        return Rewrite(f"{parts.before}{match[1]}, {please}{text[at:]}{parts.after}", "open.please")
     return Rewrite(f"{parts.before}{match[1]}, I would like you to {text[at:]}{parts.after}", "open.request")

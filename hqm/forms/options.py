@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,10 +21,11 @@ def render_options(question: str, options: Sequence[str]) -> str:
     return f"{question}\n{listed}\nAnswer with the letter of the right option."
 
 
-def shuffle_item(item: Item) -> Item:
+def shuffle_item(item: Item, draw: int = 1) -> Item:
     """The item with its options in another order and the letter of the right option changed accordingly.
 
-    The order depends only on the item, so that a form is the same whenever it is built; the right option always moves.
+    The order depends only on the item and on `draw`, so that a form is the same whenever it is built. In the first drawn
+    order the right option always moves; no order is the original one or an earlier one.
 
     >>> item = Item("1", "What color is it?", "choice", "A", options=("red", "blue", "green"))
     >>> shuffled = shuffle_item(item)
@@ -37,8 +39,24 @@ def shuffle_item(item: Item) -> Item:
     if key not in letters:
         raise DataError(f"the target of {item.id!r} is {item.target!r}", remedy=f"Write one of the letters {letters}.")
     right = letters.index(key)
-    ranked = sorted(range(len(letters)), key=lambda i: hashlib.blake2b(f"{item.id}|{i}".encode()).digest())
-    while ranked.index(right) == right:
-        ranked = ranked[1:] + ranked[:1]
+    if math.factorial(len(letters)) <= draw:
+        raise NoRule(item.prompt, f"{len(letters)} options have no {draw + 1} orders")
+    ranked = _orders(item.id, len(letters), right, draw)[-1]
     moved = letters[ranked.index(right)]
     return replace(item, options=tuple(item.options[i] for i in ranked), target=moved, rule="options.shuffled")
+
+
+def _orders(key: str, count: int, right: int, draws: int) -> list[list[int]]:
+    """The first orders drawn for an item, none of them twice."""
+    orders: list[list[int]] = []
+    seed = 0
+    while len(orders) < draws:
+        seed += 1
+        salt = "" if seed == 1 else f"|{seed}"
+        drawn = [hashlib.blake2b(f"{key}|{i}{salt}".encode()).digest() for i in range(count)]
+        ranked = sorted(range(count), key=drawn.__getitem__)
+        while not orders and ranked.index(right) == right:
+            ranked = ranked[1:] + ranked[:1]
+        if ranked != list(range(count)) and ranked not in orders:
+            orders.append(ranked)
+    return orders

@@ -1,377 +1,343 @@
-"""Flip a yes/no question: negate its main auxiliary, so that the right answer turns round.
+"""Turn a yes/no question round, so that yes to the new question means no to the old one.
 
-    Is there a dog in the image?        ->  Is there no dog in the image?
-    Is the sky sunny in this image?     ->  Is the sky not sunny in this image?
-    Are there two dogs in this image?   ->  Are there not two dogs in this image?
+    Is there a dog in the image?         ->  Is there no dog in the image?
+    Are there two dogs in this image?    ->  Is the number of dogs in this image other than two?
+    Is the sky sunny in this image?      ->  Is the sky not sunny in this image?
+    Is this the largest state?           ->  Is it false that this is the largest state?
 
-The negation stands after the subject and never in a contraction: "Isn't the sky sunny?" expects the same answer as
-"Is the sky sunny?" and would flip nothing. The end of the subject is found from the parts of speech, which the HanTa
-tagger gives (pure Python, with its English model inside the package). A question that fits no rule raises `NoRule`.
+"Isn't this a dog?", "Is this not a dog?" and "Are there not two dogs?" ask for the same yes as the plain question, so "not"
+stands only behind a short subject with "the", before a short predicate. Everything else is denied as a whole: "Is it false
+that ...?". Where the order of a statement would be a guess, the question is quoted: 'Is "no" the right answer to "..."?'.
 """
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from hqm.errors import NoRule
+from hqm.forms.asked import Asked, question_of
+from hqm.forms.doubts import is_a_guess, is_short
+from hqm.forms.grammar import (
+    BE,
+    DO,
+    Token,
+    in_the_medium,
+    is_base_verb,
+    letters_of,
+    reading,
+    subject_end,
+    subject_end_with_worth,
+    verb_behind,
+)
 from hqm.forms.rewrite import Rewrite
-from hqm.scoring.words.base import capped
+from hqm.forms.statement import PRONOUNS, as_statement, ends_in_a_verb
 
-BE = frozenset({"is", "are", "was", "were"})
-DO = frozenset({"do", "does", "did"})
-HAVE = frozenset({"has", "have", "had"})
-MODAL = frozenset({"can", "could", "will", "would", "should", "may", "might", "must"})
-AUXILIARIES = BE | DO | HAVE | MODAL
-
-_WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*[%°]?|\S")
-_QUOTES = frozenset("\"“”'‘’`")
-_QUANTIFIERS = frozenset(
+_SCOPE = frozenset(
     (
-        "exactly only just more fewer less many much some several at both all every each enough another most about"
+        "only all both every each everyone everybody everything always ever also too either most mostly mainly same another other "
+        "because since if unless when while whereas although until before after than followed respectively without "
+        "many much several few fewer less more enough exactly just even still already yet but once twice half "
+        "instead well almost nearly hardly barely scarcely rarely seldom sometimes often usually very quite so rather somewhat about around or "
+        "probably possibly apparently actually really presumably perhaps maybe definitely certainly clearly obviously"
     ).split()
 )
-_NEGATIVES = {
-    "a": "no", "an": "no", "any": "no", "some": "no", "anyone": "no one", "anybody": "nobody", "someone": "no one",
-    "somebody": "nobody", "anything": "nothing", "something": "nothing",
-}  # fmt: skip
-_LIKE_ADVERBS = frozenset({"brand", "horseback", "latex"})  # "brand new": the noun belongs to what follows
-_NOUNS = frozenset(
-    {"hydrant", "moped", "topping", "toppings", "uniform"}
-)  # what the tagger takes for adjectives or verbs
-_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
-_MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
-# colours, materials, shapes and sports that English dictionaries list as nouns only
-_SAID_OF_THINGS = frozenset("azure emerald teal indigo crimson linen denim marble semicircle surf".split())
-COLORS = frozenset("black blue brown gold gray green grey orange pink purple red silver tan white yellow".split())
-_SIDES = frozenset("left right top bottom center centre middle".split())
-_UNKNOWN = -20.0
-# heads of compounds ("traffic light") that are adjectives too
-_COMPOUND_HEADS = frozenset({"light", "lights"})
-
-# One letter a word, so that the grammar of a subject is a regular expression over letters.
-_CLASSES = (
-    ("XX", "X"), ("EX", "T"), ("PN", "T"), ("POS", "S"), ("AT", "D"), ("DPS", "D"), ("DT", "D"), ("CRD", "C"),
-    ("ORD", "A"), ("AJ", "A"), ("NN", "N"), ("NP", "N"), ("ZZ", "N"), ("UNC", "N"), ("AV", "R"), ("PRF", "O"),
-    ("PR", "P"), ("TO", "P"), ("CJC", "&"), ("VVG", "G"), ("VVN", "E"), ("VVD", "E"), ("V", "V"),
-)  # fmt: skip
-# M is a demonstrative: a determiner ("this dog") or the whole subject ("this")
-_SIMPLE = r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
-_SUBJECT = re.compile(rf"{_SIMPLE}(?:(?:[OP&]+|,&?){_SIMPLE})*")
-_PLACE = re.compile(rf"(?:[PO&]+{_SIMPLE})+R*")
+"""Words that a "not" or "no" before them may or may not deny."""
+_SAID_BY_NOT = frozenset({"than", "same", "more", "less", "fewer"})
+"""Those that a comparison with "the" needs: "the circle is not larger than the square" denies the comparison."""
+_AMOUNTS = frozenset(
+    "lot couple few bit little number variety total majority single handful lots plenty dozen pair multiple numerous various "
+    "different certain specific range mix mixture combination".split()
+)
+_NO = {"a": "no", "an": "no", "any": "no", "some": "no"}
+_NO_ONE = {"anyone": "no one", "anybody": "nobody", "anything": "nothing"}
+_COUNTED = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty".split()
+)
+_ALIKE = frozenset("sheep deer fish antelope aircraft moose bison shrimp salmon series species".split())
+"""Nouns whose plural is the same word."""
+_LONGEST = 8
+"""A predicate of more words is denied as a whole."""
+_SURE = 0.6
+"""The end of a subject is worth less where it is a guess."""
 
 
-class Token(NamedTuple):
-    """A word of a question, its part-of-speech tag (CLAWS C5), and where it stands."""
-
-    text: str
-    tag: str
-    start: int
-    end: int
-
-    @property
-    def word(self) -> str:
-        return self.text.lower()
-
-
-@lru_cache(maxsize=1)
-def _tagger() -> Any:
-    from HanTa import HanoverTagger
-
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
-
-
-def tag(text: str) -> list[Token]:
-    """Split a text into tagged words.
-
-    >>> [(t.text, t.tag) for t in tag("Is the sky sunny?")]
-    [('Is', 'VBZ'), ('the', 'AT0'), ('sky', 'NN1'), ('sunny', 'AJ0'), ('?', 'PUN')]
-    """
-    spans = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
-    if not spans:
-        return []
-    tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans])
-    return [Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)]
-
-
-def flip(question: str) -> Rewrite:
-    """Negate the main auxiliary of a yes/no question.
+@lru_cache(maxsize=65536)
+def flip(question: str, draw: int = 0) -> Rewrite:
+    """Ask a yes/no question so that its right answer turns round.
 
     Parameters
     ----------
     question
-        One question. A clause before it ("According to the map, ...") and an instruction after it ("Please answer yes
-        or no.") keep their places.
+        A prompt with one question. What stands before and behind the question keeps its place.
+    draw
+        Which of the constructions that fit, counted from 0; they are ordered by how plain they are.
 
     Returns
     -------
     Rewrite
-        The negated question and its rule: `polar.no` ("a dog" becomes "no dog"), `polar.not` ("not" after the
-        subject), `polar.unnot` (the "not" of a negated question taken away).
+        The question and its rule: `polar.no` ("a dog" becomes "no dog"), `polar.other` ("other than two"), `polar.not`,
+        `polar.false` (denied as a whole), `polar.wrong` ("Is it wrong to say that ...?"), `polar.quoted` and
+        `polar.quoted_yes` (the question in quotation marks).
 
     Raises
     ------
     NoRule
-        The question has no auxiliary to negate, or the end of its subject cannot be found.
+        It is no yes/no question, or its opposite is open (`hqm.forms.asked`).
 
     Examples
     --------
     >>> flip("Is there a dog in the image?")
     Rewrite(prompt='Is there no dog in the image?', rule='polar.no')
-    >>> flip("Does the cat sit in this image? Please answer yes or no.").prompt
-    'Does the cat not sit in this image? Please answer yes or no.'
-    >>> flip("Is the cat not asleep?")
-    Rewrite(prompt='Is the cat asleep?', rule='polar.unnot')
+    >>> flip("Are there two cats? Please answer yes or no.").prompt
+    'Is the number of cats other than two? Please answer yes or no.'
+    >>> flip("According to the map, is this the largest state?").prompt
+    'According to the map, is it false that this is the largest state?'
     """
-    clause = question_clause(question)
-    if clause[1].word == "there":
-        return _flip_there(question, clause)
-    end = subject_end(clause)
-    if end is None:
-        raise NoRule(question, "the end of its subject cannot be found")
-    if clause[end].word == "not":
-        return Rewrite(question[: clause[end - 1].end] + question[clause[end].end :], "polar.unnot")
-    return _flip_quantified(question, clause) or Rewrite(_insert(question, clause[end - 1].end, " not"), "polar.not")
+    for i, made in enumerate(_opposites(question_of(question))):
+        if i == draw:
+            return made
+    raise NoRule(question, f"it has fewer than {draw + 1} opposites")
 
 
-def question_clause(question: str) -> list[Token]:
-    """The words from the main auxiliary to the end of the question, without the question mark."""
-    mark = max(question.rfind("?"), question.rfind("？"))
-    words = tag(question if mark < 0 else question[:mark])
-    stops = [i for i in range(len(words) - 1) if _ends_sentence(words, i)]
-    sentence = words[stops[-1] + 1 :] if stops and mark >= 0 else words
-    opens = [i for i, token in enumerate(sentence) if token.word in AUXILIARIES and _follows_comma(sentence, i)]
-    if not opens:
-        first = sentence[0].word if sentence else ""
-        raise NoRule(question, f"no auxiliary opens the question or follows a comma (it opens with {first!r})")
-    conditional = any(token.word == "if" for token in sentence[: opens[0]])
-    clause = sentence[opens[-1 if conditional else 0] :]
-    while clause and clause[-1].text in {".", "!", "?"}:
-        clause = clause[:-1]
-    if len(clause) < 3:
-        raise NoRule(question, "nothing follows the auxiliary")
-    return clause
+@lru_cache(maxsize=65536)
+def affirm(question: str) -> Rewrite:
+    """Ask a yes/no question in other words, so that its right answer stays.
 
+    Raises
+    ------
+    NoRule
+        As for `flip`: what has no clear opposite has no clear meaning of yes.
 
-def _follows_comma(sentence: list[Token], i: int) -> bool:
-    return i == 0 or sentence[i - 1].word in {",", "，", ":", "then"}
-
-
-def _ends_sentence(words: list[Token], i: int) -> bool:
-    """Whether a sentence ends here; it does not inside a quotation or after an initial ("John F. Kennedy", "U.S.")."""
-    quoted = sum(t.text in _QUOTES for t in words[:i]) % 2 == 1
-    if quoted or words[i].text not in {".", "!", ";", "?", "？"}:
-        return False
-    initial = i > 0 and words[i].text == "." and re.fullmatch(r"(?:[^\W\d_]\.)*[A-Z]", words[i - 1].text)
-    return not initial and words[i + 1].text[0].isupper()
-
-
-def _insert(question: str, at: int, text: str) -> str:
-    return question[:at] + text + question[at:]
-
-
-def _replace(question: str, token: Token, text: str) -> str:
-    return question[: token.start] + text + question[token.end :]
-
-
-def _flip_there(question: str, clause: list[Token]) -> Rewrite:
-    head = clause[2]
-    if head.word in {"no", "not", "none", "nothing"}:
-        raise NoRule(question, "it is negated already")
-    if head.word in _NEGATIVES:
-        return Rewrite(_replace(question, head, _NEGATIVES[head.word]), "polar.no")
-    if _letter(head) in "ANGE" and head.word not in _QUANTIFIERS:
-        return Rewrite(_insert(question, head.start, "no "), "polar.no")
-    return Rewrite(_insert(question, head.start, "not "), "polar.not")
-
-
-def _flip_quantified(question: str, clause: list[Token]) -> Rewrite | None:
-    """Negate before the quantifier of an indefinite subject, because "not" behind it would leave the answer open.
-
-    "Is a dog not asleep?" can be true beside "Is a dog asleep?"; "Is no dog asleep?" cannot.
+    Examples
+    --------
+    >>> affirm("Is there a dog in the image?")
+    Rewrite(prompt='Is it true that there is a dog in the image?', rule='polar.true')
     """
-    head, then = clause[1], clause[2]
-    if head.word in _NEGATIVES:
-        none_of = then.word == "of" and head.word in {"any", "some"}
-        return Rewrite(_replace(question, head, "none" if none_of else _NEGATIVES[head.word]), "polar.no")
-    if head.word in _QUANTIFIERS or (head.tag == "CRD" and not head.text[0].isdigit()):
-        return Rewrite(_insert(question, head.start, "not "), "polar.not")
-    # "Asians" are a people, "China's" is whose
-    name = head.text[0].isupper() or head.text.endswith(("'s", "’s"))
-    if head.tag == "NN2" and not name and then.tag not in {"POS", "NP0"}:
-        return Rewrite(_insert(question, head.start, "no "), "polar.no")
+    made = question_of(question)
+    said = statement_of(made)
+    if said is None:
+        return _quoted(made, 'Is "yes" the right answer to', "polar.quoted_true")
+    return _whole(made, "Is it true that", said, "polar.true")
+
+
+def statement_of(made: Asked) -> str | None:
+    """What the question asks, in the order of a statement; None where that would be a guess."""
+    if made.whether:
+        return made.prompt[made.clause[0].start : made.end]
+    words = made.words
+    if words[:2] == ["do", "you"] and words[2] in {"think", "believe", "know", "agree", "consider", "feel"}:
+        return None
+    if not _is_sound(made.clause) or "either any" in " ".join(words) or _adds_a_verb(made) or is_a_guess(made.clause):
+        return None
+    return as_statement(made.prompt[: made.end], made.clause)
+
+
+def _opposites(made: Asked) -> Iterator[Rewrite]:
+    """The constructions that fit, the plainest first."""
+    plain = None if made.whether else (_truth(made) or _there(made) or _any(made) or _not(made))
+    if plain is not None:
+        yield plain
+    said = statement_of(made)
+    if said is not None:
+        yield _whole(made, "Is it false that", said, "polar.false")
+        yield _whole(made, "Is it wrong to say that", said, "polar.wrong")
+    yield _quoted(made, 'Is "no" the right answer to', "polar.quoted")
+    yield _quoted(made, 'Is "yes" the wrong answer to', "polar.quoted_yes")
+
+
+def _at_head(made: Asked) -> bool:
+    return not made.prompt[made.start : made.opens].strip()
+
+
+def _whole(made: Asked, opening: str, said: str, rule: str) -> Rewrite:
+    opening = opening if _at_head(made) else opening[0].lower() + opening[1:]
+    before, after = made.prompt[: made.opens], made.prompt[made.end :]
+    return Rewrite(f"{before}{opening} {said}{_with_mark(after)}", rule)
+
+
+def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
+    sentence, after = made.prompt[made.start : made.end], _with_mark(made.prompt[made.end :])
+    left, right = ("“", "”") if '"' in sentence else ('"', '"')
+    rest = re.sub(r"^\W*?[?？]", "", after)
+    return Rewrite(f"{made.prompt[: made.start]}{opening} {left}{sentence}?{right}{rest}", rule)
+
+
+def _with_mark(after: str) -> str:
+    """What follows the question, with its one question mark: released questions have two, or none."""
+    after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
+    if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
+        return after
+    return "?" + after[1:] if after[:1] in {".", "!"} else "?" + after
+
+
+def _replaced(made: Asked, token: Token, text: str, rule: str) -> Rewrite:
+    return Rewrite(f"{made.prompt[: token.start]}{text}{made.prompt[token.end :]}", rule)
+
+
+# --- the plain constructions ---
+
+
+def _truth(made: Asked) -> Rewrite | None:
+    """ "Is it true that ...?" becomes "Is it false that ...?", and the other way round."""
+    words = [token.word for token in made.clause[:4]]
+    if words[:2] != ["is", "it"] or words[3:] != ["that"] or words[2] not in {"true", "false"}:
+        return None
+    said = {"true": "false", "false": "true"}[words[2]]
+    return _replaced(made, made.clause[2], said, f"polar.{'false' if said == 'false' else 'not'}")
+
+
+def _there(made: Asked) -> Rewrite | None:
+    clause = made.clause
+    if clause[1].word != "there" or clause[0].word not in BE or _adds_a_verb(made):
+        return None
+    counted = _number(made)
+    if counted is not None:
+        return counted
+    head, then = clause[2], clause[3] if len(clause) > 3 else clause[2]
+    if _has_scope(made, 2) or then.word in _AMOUNTS | {"of"} or head.word in _AMOUNTS:
+        return None
+    if head.word in _NO:
+        return _replaced(made, head, "no", "polar.no")
+    if head.word in _NO_ONE:
+        return _replaced(made, head, _NO_ONE[head.word], "polar.no")
+    if letters_of(clause)[2] in "ANGE" and head.word not in {"one", "such"} and not head.word[0].isdigit():
+        return Rewrite(f"{made.prompt[: head.start]}no {made.prompt[head.start :]}", "polar.no")
     return None
 
 
-def _letter(token: Token) -> str:
-    if token.word in {"'s", "’s"} or token.word.endswith(("'s", "’s", "s'", "s’")):
-        return "S"
-    if token.word in _DEMONSTRATIVES:
-        return "M"
-    if token.word in _LIKE_ADVERBS:
-        return "R"
-    if token.word in _NOUNS:
-        return "N"
-    if token.text in {"=", "<", ">", "≤", "≥", "≠"}:
-        return "="
-    if token.text in {"+", "-", "−", "*"}:
-        return "&"
-    if token.text in {",", "，"}:
-        return ","
-    if token.text in {"∠", "△"}:
-        return "D"
-    if token.word == "worldwide":
-        return "C"  # stands behind its noun
-    if token.word == "aged":
-        return "O"  # "the population aged between 15 and 29"
-    if token.text in {"BE", "AM", "DO"} or re.search("[a-z][A-Z]", token.text):
-        return "N"  # a line of a figure, "angleA"
-    if token.text[0].isdigit():
-        return "C"
-    if token.tag.startswith("AV") and _reading(token.text, "AV") < _UNKNOWN:
-        return "N"  # the tagger guessed: an unknown word is a name more often than an adverb
-    return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
-
-
-def letters_of(clause: list[Token]) -> str:
-    """The clause with one letter for each word; words in quotation marks or brackets count as names."""
-    letters, quoted = [], False
-    for token in clause:
-        if token.text in _QUOTES or token.text == "()"[quoted]:
-            quoted = not quoted
-            letters.append("N")
-        else:
-            letters.append("N" if quoted else _letter(token))
-    for i in range(1, len(clause)):
-        letters[i] = _in_context(clause, letters, i)
-    return "".join(letters)
-
-
-def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
-    """The letter of a word, corrected by its neighbours and by how it is written."""
-    token, before = clause[i], letters[i - 1]
-    then = letters[i + 1] if i + 1 < len(letters) else ""
-    if token.text[0].isupper() and letters[i] in "AVRGED?" and token.tag not in {"XX0", "DPS"} and token.text != "The":
-        return "N"  # a capital inside a question: a name
-    if token.text == "." and re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", clause[i - 1].text):
-        return "N"  # "U.S."
-    counted = any(word.word == "number" for word in clause[:i])
-    if letters[i] == "C" and before == "N" and clause[i - 1].text[0].isupper() and i > 2 and not counted:
-        return "N"  # "Reply 1988"
-    if token.word in _SIDES and before in "PDMC":
-        return "A" if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1])) else "N"
-    if token.text in COLORS and letters[i] == "N" and before == "N":
-        return "A"  # "the soup in the bowl green": said of the soup
-    if token.word in _MEDIA and before == "M":
-        return "N"  # "this figure"
-    if token.word in {"most", "more", "fewer", "less"} and letters[i] == "R" and then == "N":
-        return "A"  # "the most filings"
-    return letters[i]
-
-
-def _compares(token: Token) -> bool:
-    return token.tag == "AJC" or token.word in {"different", "same", "equal", "identical", "parallel"}
-
-
-def subject_end(clause: list[Token]) -> int | None:
-    """The index of the first word after the subject of a clause that opens with its auxiliary, or None.
-
-    Every prefix that can be a noun phrase is tried; the one whose remainder best starts a predicate wins, the shortest
-    among equals.
-    """
-    letters = letters_of(clause)
-    if letters[1:3] == "MD":
-        return 2  # "Is that a group of ducks swimming?"
-    # "Is Switzerland, the leading country?": a comma too many
-    named = re.match(r"VD?N+(?:,N+)*,(?=D)", letters)
-    if named and clause[0].word in BE:
-        return named.end()
-    words = [token.word for token in clause]
-    if words[1:3] == ["the", "formula"] and "representative" in words:
-        return words.index("representative")
-    inside = _inside_quotes(clause)
-    best, best_worth = None, 0.0
-    for end in range(2, len(clause)):
-        if inside[end] or not _SUBJECT.fullmatch(letters, 1, end):
-            continue
-        worth = _predicate_worth(clause, letters, end) - (0.5 if letters[1:end] == "M" else 0)
-        if worth > best_worth:
-            best, best_worth = end, worth
-    if best is None and clause[0].word in DO and not letters[1:-1].strip("DMACNS"):
-        return len(clause) - 1 if _reading(clause[-1].text, "VV") > -math.inf else None
-    return best
-
-
-def _inside_quotes(clause: list[Token]) -> list[bool]:
-    """Whether a quotation is open before each word."""
-    inside, open_ = [], False
-    for token in clause:
-        inside.append(open_)
-        open_ ^= token.text in _QUOTES
-    return inside
-
-
-def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
-    """How well the words from `end` on can start the predicate; 0 when they cannot."""
-    first = letters[end]
-    if first == "X":
-        return 4
-    if clause[0].word not in BE:
-        return _verb_worth(clause, letters, end)
-    if first == "=":
-        return 3.5
-    if clause[end].word == "worldwide":
-        return 0.5
-    if first == "A" and re.match("A+N", letters[end:]) and not _compares(clause[end]):
-        return 0.75  # more often before its noun: "the two | red lines parallel"
-    if first in "AEGDMRCT":
-        return 3
-    if first == "P":
-        if clause[end].word == "among":
-            return 3.2
-        if not _PLACE.fullmatch(letters, end) or (letters.endswith("NN") and _compares(clause[-1])):
-            return 0.5
-        # "the bowl with broccoli on top": what a thing has belongs to the thing
-        if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
-            return 0.55  # "green in color"
-        return 0.8 if _in_the_medium(clause[end:]) else 0.9 if clause[end].word in {"with", "without"} else 2
-    if first == "N":
-        return 1 if _describes(clause[end].text) else 0.6
-    return 0.7 if first == "V" else 0
-
-
-def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
-    """How well a verb follows do, have or a modal, perhaps after an adverb; released questions sometimes lack it."""
-    perfect = clause[0].word in HAVE
-    for verb in (end, end + 1) if letters[end] == "R" and end + 1 < len(clause) else (end,):
-        if letters[verb] == "V" or (perfect and letters[verb] == "E"):
-            return 3
-        noun = letters[verb] == "N" and clause[verb].word not in _NOUNS
-        if noun and _reading(clause[verb].text, "VV") > -math.inf:
-            return 1
-    return 0.2 if letters[end] == "G" else 0.4 if letters[end] in "AREN" else 0
-
-
-def _in_the_medium(words: list[Token]) -> bool:
-    """Whether the words say no more than "in this image"."""
-    if len(words) != 3 or words[2].word not in _MEDIA:
+def _adds_a_verb(made: Asked) -> bool:
+    """Whether a second verb follows "there are", as in the released "Are there two people appear in the image?"."""
+    clause = made.clause
+    if clause[1].word != "there" or {"that", "who", "which", "where", "when", "can", "to"} & set(made.words):
         return False
-    return words[0].word == "in" or (words[0].word == "on" and words[2].word != "table")
+    known = letters_of(clause)
+    return any(
+        known[i] == "V" and known[i - 1] == "N" and clause[i].tag.startswith("VV") and is_base_verb(clause[i].word)
+        for i in range(4, len(clause))
+    )
 
 
-def _describes(word: str) -> bool:
-    """Whether a word tagged as a noun can be the predicate, as in "Is the sea calm?"."""
-    word = word.lower()
-    if word in _SAID_OF_THINGS:
+def _number(made: Asked) -> Rewrite | None:
+    """ "Are there two dogs?": the number of dogs is other than two."""
+    clause, i = made.clause, 2
+    if clause[i].word in {"exactly", "only", "just"}:
+        i += 1
+    elif [token.word for token in clause[i : i + 3]] == ["a", "total", "of"]:
+        i += 3
+    if i + 1 >= len(clause) or (clause[i].word not in _COUNTED and not clause[i].text.isdigit()):
+        return None
+    number, counted = clause[i], clause[i + 1 :]
+    if _has_scope(made, i + 1, allowed=frozenset({"same"})) or counted[0].word in {"of", "to"}:
+        return None
+    if counted[0].text in {"%", "-"}:
+        return None
+    named = made.prompt[counted[0].start : made.end]
+    if number.word in {"one", "1"}:
+        noun = _head(counted)
+        many = _plural(noun.word)
+        if many is None:
+            return None
+        if ends_in_a_verb(_up_to_a_verb(counted)):
+            return None  # "one cat sleeping on the bed"
+        at = counted[0].start
+        named = f"{made.prompt[at : noun.start]}{many}{made.prompt[noun.end : made.end]}"
+    opening = "was" if clause[0].word in {"was", "were"} else "is"
+    opening = opening.capitalize() if _at_head(made) else opening
+    before, after = made.prompt[: made.opens], made.prompt[made.end :]
+    return Rewrite(
+        f"{before}{opening} the number of {named} other than {number.text}{_with_mark(after)}", "polar.other"
+    )
+
+
+def _up_to_a_verb(counted: list[Token]) -> list[Token]:
+    """The words that are counted, as far as the first form in -ing; with a word before them as for a subject."""
+    last = next((i for i in range(1, len(counted)) if counted[i].word.endswith("ing")), 0)
+    return [counted[0], *counted[: last + 1]]
+
+
+def _head(counted: list[Token]) -> Token:
+    """The noun that is counted: the last word before a place or a clause, "cup" in "cup of tea on the table"."""
+    known = letters_of([counted[0]._replace(text="is", tag="VB"), *counted])[1:]
+    behind = (i for i in range(1, len(counted)) if known[i] in "POTM" or (known[i] in "GEV" and known[i - 1] == "N"))
+    return counted[next(behind, len(counted)) - 1]
+
+
+def _plural(noun: str) -> str | None:
+    from lemminflect import getInflection, getLemma
+
+    if noun not in getLemma(noun, "NOUN"):
+        return None
+    many = {"person": "people"}.get(noun) or next(iter(getInflection(noun, tag="NNS")), None)
+    return many if many != noun or noun in _ALIKE else None
+
+
+def _any(made: Asked) -> Rewrite | None:
+    """A subject with "any": "Are any of the cats black?" becomes "Are none of the cats black?"."""
+    head, then = made.clause[1], made.clause[2]
+    if _has_scope(made, 2):
+        return None
+    if head.word in _NO_ONE:
+        return _replaced(made, head, _NO_ONE[head.word], "polar.no")
+    if head.word == "any":
+        return _replaced(made, head, "none" if then.word == "of" else "no", "polar.no")
+    return None
+
+
+def _not(made: Asked) -> Rewrite | None:
+    """ "not" behind a short subject with "the" and before a short predicate, where nobody can take it for "isn't"."""
+    clause = made.clause
+    if clause[0].word not in BE | DO or clause[1].word != "the" or not _is_sound(clause):
+        return None
+    end, worth = subject_end_with_worth(clause)
+    if end is None or (worth < _SURE and clause[0].word not in DO) or not 3 <= end <= 5:
+        return None
+    if not re.fullmatch("D(?:A?N{1,2}|A)", letters_of(clause)[1:end]) or ends_in_a_verb(clause[1:end]):
+        return None
+    if len(clause) - end > _LONGEST or _has_scope(made, end, allowed=_SAID_BY_NOT):
+        return None
+    if is_a_guess(clause) or (clause[0].word in BE and not is_short(clause[end:])):
+        return None
+    # "the lake calm in this image": one noun, one or two words, and the picture leave no doubt
+    short = end == 3 and end < len(clause) - 3 <= end + 2 and in_the_medium(clause[-3:])
+    if clause[0].word in BE and not short and as_statement(made.prompt[: made.end], clause) is None:
+        return None
+    at = clause[end - 1].end
+    return Rewrite(f"{made.prompt[:at]} not{made.prompt[at:]}", "polar.not")
+
+
+def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -> bool:
+    """Whether a word, a list or a superlative behind `start` leaves it open what a "not" or "no" denies."""
+    clause = made.clause
+    words = [token.word for token in clause]
+    joined = {"between"} & set(words[start:])
+    for i in range(start, len(clause)):
+        word = words[i]
+        if word in _SCOPE and word not in allowed:
+            return True
+        if word in {",", ";", ":"} or (word == "and" and not joined):
+            return True
+        if clause[i].tag == "AJS" or (word == "most" and i + 1 < len(clause)):
+            return True
+    return False
+
+
+def _is_sound(clause: list[Token]) -> bool:
+    """Whether the verb is in a form that its auxiliary can have; released questions have "Is the person swim?"."""
+    if clause[1].word in PRONOUNS or clause[1].word == "there":
         return True
-    noun = _reading(word, "NN")
-    verb = max(_reading(word, label) for label in ("VVI", "VVB", "VVG"))
-    return word not in _COMPOUND_HEADS and (_reading(word, "AJ") > noun - 2.5 or verb > noun - 0.9)
+    end = subject_end(clause)
+    if end is None:
+        return True
+    if clause[0].word in DO:
+        return verb_behind(clause, end) is not None
+    if clause[0].word not in BE:
+        return True
+    word = clause[end].word
+    if clause[1].text.isdigit() and end == 2 and letters_of(clause)[2] == "E":
+        return False  # "Is 2010 exported the most bread?"
+    from lemminflect import getInflection
 
-
-def _reading(word: str, prefix: str) -> float:
-    """The tagger's log probability of the word under the tags that start with `prefix`."""
-    scores = [float(score) for label, score in _tagger().tag_word(word.lower()) if label.startswith(prefix)]
-    return max(scores, default=-math.inf)
+    bare = is_base_verb(word) and reading(word, "VV") > max(reading(word, "NN"), reading(word, "AJ"))
+    return not bare or (word in getInflection(word, tag="VBN") and word not in {"run", "come"})

@@ -11,10 +11,29 @@ from __future__ import annotations
 
 import re
 
-from hqm.forms.polar import AUXILIARIES, BE, COLORS, DO, Token, letters_of, subject_end, tag
+from hqm.forms.grammar import (
+    AUXILIARIES,
+    BE,
+    COLORS,
+    DO,
+    QUOTES,
+    Token,
+    inside_quotes,
+    letters_of,
+    subject_end,
+    tag,
+    verb_behind,
+)
 
 PRONOUNS = frozenset("i you he she it we they there someone somebody anyone anybody everyone something".split())
 _SUBORDINATE = frozenset("when while as if where because before after".split())
+_RELATIVE = frozenset("that who which whose where what".split())
+MATERIALS = frozenset(
+    (
+        "brick bronze ceramic chocolate concrete cotton denim fabric glass gold iron leather linen marble metal paper plastic rubber "
+        "silk silver steel stone vanilla velvet wood wool"
+    ).split()
+)
 _SURE = _SUBORDINATE | {"doing", "like"}
 
 
@@ -48,13 +67,23 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     end = _end_of_subject(clause, asks, whole)
     if end is None:
         return None
-    sure = clause[0].word in DO or clause[1].word in PRONOUNS or clause[min(end, len(clause) - 1)].word in _SURE
+    if clause[1].word in _RELATIVE and clause[1].word != "that":
+        return None  # "Is what he holds a phone?"
+    sure = (
+        (clause[0].word in DO and not _RELATIVE & {t.word for t in clause[1 : end + 1]})
+        or clause[1].word in PRONOUNS
+        or _is_sure(clause[min(end, len(clause) - 1)])
+    )
     if not sure and end < len(clause) and not _fits(clause, end):
         return None
-    subject = body[clause[1].start : clause[end - 1].end]
+    subject = body[clause[1].start : clause[end - 1].end].rstrip(" ,")
     rest = body[clause[end].start : clause[-1].end] if end < len(clause) else ""
+    if rest[:1] in {"=", "<", ">", "≤", "≥", "≠"}:
+        if re.search("[AEGV]", letters_of(clause)[end + 1 :]):
+            return None  # "the function f(x) = x^2 increasing for x > 0"
+        return f"{subject} {rest}{tail}"
     if clause[0].word not in DO:
-        return f"{subject} {clause[0].word}{' ' if rest else ''}{rest}{tail}"
+        return f"{subject} {clause[0].word}{' ' if rest and rest[0] != ',' else ''}{rest}{tail}"
     made = _finite(clause, end, body)
     return None if made is None else f"{subject} {made}{tail}"
 
@@ -104,6 +133,8 @@ def _fits(clause: list[Token], end: int) -> bool:
     """
     letters = letters_of(clause)
     rest, subject = letters[end:], letters[1:end]
+    if ends_in_a_verb(clause[1:end]) or _may_end_later(clause, letters, end):
+        return False
     if re.search(r"[NTVE]R*(?:G|[AED](?!N))", rest[1:]) or (
         re.match(r"GN(?!N*$|S)", rest) and clause[end + 1].tag == "NN1"
     ):
@@ -122,6 +153,34 @@ def _fits(clause: list[Token], end: int) -> bool:
     return True
 
 
+def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
+    """Whether a relative clause, or a noun that can be said of things, may belong elsewhere than it seems.
+
+    "Is the bag that he holds red?", "Is the cake on the plate chocolate?", "Are the things on the table cups?"
+    """
+    quoted = inside_quotes(clause)
+    words = [token for token, inside in zip(clause, quoted, strict=True) if not inside]
+    relative = any(token.word in _RELATIVE and token.tag != "DT0" for token in words[1:])
+    if relative and clause[end].word not in {"a", "an", "the"}:
+        return True
+    last = clause[-1]
+    said = last.word in MATERIALS or (last.tag == "NN2" and clause[0].word in {"are", "were"})
+    return letters[end] == "P" and letters.endswith("NN") and said
+
+
+def _is_sure(token: Token) -> bool:
+    return token.word in _SURE or token.text in QUOTES
+
+
+def ends_in_a_verb(subject: list[Token]) -> bool:
+    """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a compound."""
+    from lemminflect import getAllLemmas
+
+    last = subject[-1].word
+    compound = len(subject) > 2 and subject[-2].tag.startswith(("NN", "UNC"))
+    return compound and last.endswith("ing") and "VERB" in getAllLemmas(last)
+
+
 def _hangs(clause: list[Token], i: int) -> bool:
     """Whether "like" has no object after it, as in "the weather like in the image"."""
     return i + 1 == len(clause) or letters_of(clause)[i + 1] == "P" or clause[i + 1].word in _SUBORDINATE
@@ -135,20 +194,16 @@ def _is_phrase(clause: list[Token], end: int) -> bool:
 
 def _finite(clause: list[Token], end: int, body: str) -> str | None:
     """The words after the subject of do, does or did, with the verb in its finite form."""
-    from lemminflect import getInflection, getLemma
+    from lemminflect import getInflection
 
-    verb = end
-    while verb < len(clause) - 1 and clause[verb].tag.startswith(("AV", "XX")):
-        verb += 1
-    if verb >= len(clause) or clause[verb].tag.startswith("XX"):
+    verb = verb_behind(clause, end)
+    if verb is None:
         return None
     word = clause[verb].word
-    if word not in getLemma(word, "VERB"):
-        return None
     form = {"does": "VBZ", "did": "VBD", "do": "VBP"}[clause[0].word]
     finite = word if form == "VBP" else next(iter(getInflection(word, tag=form)), "")
     before = body[clause[end].start : clause[verb].start]
     return f"{before}{finite}{body[clause[verb].end : clause[-1].end]}" if finite else None
 
 
-__all__ = ["PRONOUNS", "as_statement", "tag"]
+__all__ = ["MATERIALS", "PRONOUNS", "as_statement", "tag"]

@@ -14,17 +14,35 @@ from hqm.forms.rewrite import Rewrite
 
 # Each row is one meaning; every sentence of a row may stand for every other.
 INSTRUCTIONS: tuple[tuple[str, ...], ...] = (
-    ("Describe the image.", "Provide a description of the image."),
-    ("Describe this image.", "Provide a description of this image."),
-    ("What is in the image?", "What does the image contain?"),
-    ("Write a caption for the image.", "Compose a caption for the image."),
-    ("Tell me what you see in the image.", "Say what you can see in the image."),
-    ("Describe the image in detail.", "Provide a detailed description of the image."),
-    ("Describe this image in detail.", "Provide a detailed description of this image."),
-    ("Please describe this image in detail.", "Please provide a detailed description of this image."),
-    ("Generate a short caption of the image.", "Write a short caption for the image."),
-    ("Provide a brief description of the given image.", "Describe the given image briefly."),
-)
+    ("Describe the image.", "Provide a description of the image.", "Give a description of the image.", "Write a description of the image."),
+    ("Describe this image.", "Provide a description of this image.", "Give a description of this image.", "Write a description of this image."),
+    ("What is in the image?", "What does the image contain?", "What does the image show?", "What can be seen in the image?"),
+    ("Write a caption for the image.", "Compose a caption for the image.", "Give the image a caption.", "Provide a caption for the image."),
+    (
+        "Tell me what you see in the image.", "Say what you can see in the image.",
+        "Say what the image shows you.", "Name what you see in the image.",
+    ),
+    (
+        "Describe the image in detail.", "Provide a detailed description of the image.",
+        "Give a detailed description of the image.", "Write a detailed description of the image.",
+    ),
+    (
+        "Describe this image in detail.", "Provide a detailed description of this image.",
+        "Give a detailed description of this image.", "Write a detailed description of this image.",
+    ),
+    (
+        "Please describe this image in detail.", "Please provide a detailed description of this image.",
+        "Please give a detailed description of this image.", "Please write a detailed description of this image.",
+    ),
+    (
+        "Generate a short caption of the image.", "Write a short caption for the image.",
+        "Give the image a short caption.", "Provide a short caption for the image.",
+    ),
+    (
+        "Provide a brief description of the given image.", "Describe the given image briefly.",
+        "Give a brief description of the given image.", "Write a brief description of the given image.",
+    ),
+)  # fmt: skip
 
 # (name, pattern, replacement); the first that matches the whole question is used.
 _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
@@ -42,8 +60,8 @@ _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
 )  # fmt: skip
 
 
-def rephrase(prompt: str) -> Rewrite:
-    """Say a prompt in other words that ask for the same thing.
+def rephrase(prompt: str, draw: int = 1) -> Rewrite:
+    """Say a prompt in other words that ask for the same thing; `draw` counts the other instructions of its class.
 
     Raises
     ------
@@ -60,7 +78,7 @@ def rephrase(prompt: str) -> Rewrite:
     asked = prompt.strip()
     for row in INSTRUCTIONS:
         if asked in row:
-            return Rewrite(row[(row.index(asked) + 1) % len(row)], "wording.bank")
+            return Rewrite(row[(row.index(asked) + draw) % len(row)], "wording.bank")
     for name, pattern, replacement in _TEMPLATES:
         match = pattern.fullmatch(asked)
         if match:

@@ -6,10 +6,11 @@
     judge differs    oracle             how far they follow an oracle or another rule; says nothing about validity
                      judge_consistency  how far the same judge, asked again about the same answers, says the same
                      judge_agreement    how far another judging model says the same
+                     stages             how far single roles of a judge decide as people do
     sight differs    blindness          how far they survive without the picture
 
 An indicator is a value (`value.Indicator`), listed beside the function that computes it: `agreement`, `runs`, `forms`,
-`judged`, `people`, `internal_consistency`, `named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`,
+`judged`, `people`, `stages`, `internal_consistency`, `named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`,
 `probabilities`. A new one is an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
 """
 
@@ -17,7 +18,15 @@ from __future__ import annotations
 
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.catalogue import all_indicators, indicator_named, statistics
-from hqm.indicators.comparisons import compare, compare_runs, describe, expected, people_agree
+from hqm.indicators.comparisons import (
+    compare,
+    compare_forms,
+    compare_runs,
+    compare_stage,
+    describe,
+    expected,
+    people_agree,
+)
 from hqm.indicators.families import INDICATOR_FAMILIES
 from hqm.indicators.flags import warn
 from hqm.indicators.style import yes_ratio
@@ -25,6 +34,6 @@ from hqm.indicators.types import TypeCoverage, coverage
 from hqm.indicators.value import Indicator
 
 __all__ = [
-    "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare",
-    "compare_runs", "coverage", "describe", "expected", "family_of", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
+    "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare", "compare_forms",
+    "compare_runs", "compare_stage", "coverage", "describe", "expected", "family_of", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
 ]  # fmt: skip

@@ -22,12 +22,14 @@ from hqm.indicators.families import (
     TEST_RETEST,
 )
 from hqm.indicators.flags import FLAGS
+from hqm.indicators.labelled import beside_people, drawn_labels, label_weights, sample_flags
 from hqm.indicators.style import mean_words
 from hqm.indicators.value import PAIR, Indicator, Result, known, need, result, study_of
 from hqm.psychometrics import (
     ICC,
     BlandAltman,
     Coefficient,
+    ItemAgreement,
     agreement_bounds,
     bias_test,
     bland_altman,
@@ -40,6 +42,7 @@ from hqm.psychometrics import (
     never_narrower,
     pearson,
     spearman,
+    with_raters,
 )
 
 
@@ -48,14 +51,39 @@ def _pearson(case: Case) -> Result:
     flags, without = _without_each(case)
     # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
     r = r if case.facet == "run" else _over_items(case, "pearson", r)
-    return result(r, flags=flags, **without, **_unread_bounds(case))
+    if case.sample is None:
+        return result(r, flags=flags, **without, **_unread_bounds(case))
+    flags = (*flags, *case.once(sample_flags))
+    return result(_with_raters(case, r), flags=flags, **without, **_unread_bounds(case))
+
+
+def _with_raters(case: Case, r: Coefficient) -> Coefficient:
+    """The correlation with people whose interval for these respondents also holds their raters' errors."""
+    drawn = case.once(drawn_labels)
+    if drawn is None or r.status != "ok":
+        return r
+    means = [drawn.of(row) for row in range(len(case.respondents))]
+    labelled = [row for row, values in enumerate(means) if len(values)]
+    replicates = np.stack([means[row] for row in labelled], axis=1)
+    return with_raters(r, [pearson(case.scores[0][labelled], row).value for row in replicates])
 
 
 def _same_items(case: Case) -> Coefficient:
     """The benchmark's scores on the labelled items alone, against the labels. It flatters: both sides share the luck of
     these items.
     """
-    return pearson(case.first.score(case.metric), case.scores[1], n_effective=case.n_effective)
+    if case.sample is None or not case.additive or case.metric.group:
+        return pearson(case.first.score(case.metric), case.scores[1], n_effective=case.n_effective)
+    automatic, human = case.once(beside_people)
+    weights = case.once(label_weights)
+    both = np.isfinite(automatic) & np.isfinite(human)
+    w = np.where(both, 1.0 if weights is None else weights, 0.0)
+    total = w.sum(axis=1)
+    means = [
+        np.divide((w * np.where(both, x, 0.0)).sum(axis=1), total, out=np.full(len(w), np.nan), where=total > 0)
+        for x in (automatic, human)
+    ]
+    return pearson(*means, n_effective=case.n_effective)
 
 
 def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
@@ -133,7 +161,7 @@ def _bland_altman(case: Case) -> BlandAltman:
 
 
 def _item_agreement(case: Case) -> Result:
-    study = item_agreement(*case.item_scores)
+    study = item_agreement(*case.item_scores) if case.sample is None else _weighted_agreement(case)
     by = {
         name: {"agreement": number(a), "kappa": number(k)}
         for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
@@ -141,6 +169,17 @@ def _item_agreement(case: Case) -> Result:
     return result(
         known(study.mean, study), worst=number(study.worst), mean_kappa=number(study.mean_kappa), by_respondent=by
     )
+
+
+def _weighted_agreement(case: Case) -> ItemAgreement:
+    """How far the labelled answers of each respondent come out the same, weighted by how they were chosen."""
+    plain, weights = item_agreement(*case.item_scores), case.once(label_weights)
+    if weights is None or plain.status != "ok" or not case.additive or case.metric.group:
+        return plain
+    automatic, human = case.once(beside_people)
+    w = np.where(np.isfinite(automatic) & np.isfinite(human), weights, 0.0)
+    alike = np.array([float((row * (a == h)).sum() / row.sum()) if row.any() else math.nan for row, a, h in zip(w, automatic, human, strict=True)])  # fmt: skip
+    return replace(plain, agreement=tuple(alike.tolist()))
 
 
 def _length_shift(case: Case) -> Result:

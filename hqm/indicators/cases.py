@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from hqm.benchmark.labels import labelled_by
+from hqm.benchmark.shortened import Calibration
 from hqm.judges.panel import parse_judge
+from hqm.judges.stages import StageEvidence
+from hqm.labels.pooling import PooledLabels
 from hqm.psychometrics import agreement_left_out
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
@@ -79,6 +82,16 @@ class Case:
         The one temperature at which all respondents answered; None where they differ.
     raters
         Person who labelled -> (respondent, item) -> label.
+    copies
+        Picture -> the first name under which the same picture stands, where it stands under several.
+    sample
+        The labels of the other administration, where people gave them: their raters, and how the answers were chosen.
+    levels
+        Over what agreement with people is correlated: `model`, `answer`, `item`.
+    stage
+        A stage of a judge with people's labels on the units that it decides, where it is looked at by itself.
+    calibration
+        How answers become scores on the scale of the benchmark that the items are a short form of.
     """
 
     family: str
@@ -101,6 +114,11 @@ class Case:
     probabilities: Array | None = None
     temperature: float | None = None
     raters: Mapping[str, Mapping[tuple[str, str], float]] | None = None
+    copies: Mapping[str, str] = field(default_factory=dict)
+    sample: PooledLabels | None = None
+    levels: tuple[str, ...] = ("model",)
+    stage: StageEvidence | None = None
+    calibration: Calibration | None = None
 
     @property
     def first(self) -> ScoreMatrix:
@@ -189,7 +207,9 @@ class Case:
     @cached_property
     def unscored(self) -> int:
         """How many answers the metrics could not score."""
-        return sum(matrix.unscored(metric) for matrix, metric in zip(self.matrices, self.metrics, strict=True))
+        # what nobody labelled is no answer that could not be scored
+        counted = self.matrices[:1] if self.sample is not None else self.matrices
+        return sum(matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False))
 
     @cached_property
     def withheld(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.benchmark.labels import HUMAN
+from hqm.benchmark.shortened import Calibration
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.engine import estimates
 from hqm.indicators.families import (
@@ -16,12 +17,14 @@ from hqm.indicators.families import (
     GENERALIZABILITY,
     ITEMS,
     ORACLE,
+    SHORT_FORM,
     SOLVABILITY,
     TYPES,
 )
 from hqm.indicators.judged import say_who_labelled
+from hqm.judges.stages import StageEvidence
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.scoring.metrics import Array, Metric
+from hqm.scoring.metrics import Array, Metric, mean_of
 from hqm.types import Estimate, Form
 
 _ONCE = (SOLVABILITY, TYPES)
@@ -71,6 +74,14 @@ def compare_runs(runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol
     return [] if together is None else [*estimates(together), *_components(together)]
 
 
+def compare_forms(forms: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any) -> list[Estimate]:
+    """What three forms or more, the reference first, together say of how far scores survive another wording."""
+    if len(forms) < 3:
+        return []
+    together = case("parallel_forms", "form", forms, metric, protocol, together=True, **settings)
+    return [*estimates(together), *_components(together)]
+
+
 def _components(crossed: Case) -> list[Estimate]:
     return estimates(replace(crossed, family=GENERALIZABILITY.name))
 
@@ -81,6 +92,18 @@ def _all_runs(
     if len(runs) < 2:
         return None
     return case("test_retest", "run", runs, metric, protocol, together=True, **settings)
+
+
+def compare_stage(
+    stage: StageEvidence, first: ScoreMatrix, labels: ScoreMatrix, protocol: Protocol, **settings: Any
+) -> list[Estimate]:
+    """What one stage of a judge says of the units that people labelled; the stage's role stands in the place of the metric.
+
+    `first` holds the judge's verdicts on the answers, `labels` people's labels of them.
+    """
+    metric = Metric(stage.role, mean_of("faithful"), share=True)
+    alone = case("stages", "judge", (first, labels), metric, protocol, stage=stage, **settings)
+    return say_who_labelled(estimates(alone), HUMAN)
 
 
 def describe(
@@ -96,17 +119,22 @@ def describe(
     n_effective: float | None = None,
     families_told: bool = False,
     seed: int = 0,
+    copies: Mapping[str, str] | None = None,
+    calibration: Calibration | None = None,
 ) -> Iterable[Estimate]:
     """All estimates of one administration under one metric.
 
     `families` names every respondent's family, `blind` is the same administration without pictures, where there is one.
-    `leading` says whether this is the first audited metric: what does not depend on the metric is estimated once.
+    `copies` says which pictures are one picture under several names. `leading` says whether this is the first audited metric: what does not depend on the metric is estimated once.
+    `calibration` is that of a short form.
     """
     alone = case(
         "", "", (first,), metric, protocol, n_effective=n_effective, seed=seed, families=tuple(families), families_told=families_told,
-        blind=blind, form=form, claimed=frozenset(claimed),
+        blind=blind, form=form, claimed=frozenset(claimed), copies=copies or {},
+        calibration=calibration,
     )  # fmt: skip
-    for family in (CONSISTENCY, DISCRIMINABILITY, ITEMS, *(_ONCE if leading else ())):
+    of_short = (SHORT_FORM,) if calibration is not None else ()
+    for family in (*of_short, CONSISTENCY, DISCRIMINABILITY, ITEMS, *(_ONCE if leading else ())):
         yield from estimates(replace(alone, family=family.name))
 
 

@@ -54,7 +54,7 @@ def _repeats(value: Coefficient) -> Coefficient:
 
 def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     name, value, detail = indicator.name, result.coefficient, dict(result.detail)
-    detail |= _relatives(case, result)
+    detail |= _relatives(case, result, indicator.fewest_families)
     if indicator.compares_spread and math.isfinite(value.low) and (reason := _crowded(case)):
         detail.setdefault("no_interval_for_others", reason)
     if "no_interval_for_others" in detail:
@@ -114,7 +114,7 @@ def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
     return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
 
 
-def _relatives(case: Case, result: Result) -> dict[str, Any]:
+def _relatives(case: Case, result: Result, fewest: int) -> dict[str, Any]:
     """What relatives among the respondents mean for an interval over respondents."""
     independent, count = case.n_effective, len(case.respondents)
     if result.over != "model_population" or not math.isfinite(result.coefficient.low):
@@ -123,7 +123,7 @@ def _relatives(case: Case, result: Result) -> dict[str, Any]:
         return {}
     source = "told from their names" if case.families_told else "as given"
     said: dict[str, Any] = {"n_effective": independent, "families": f"{len(set(case.families))}, {source}"}
-    reason = too_few_families(case.families)
+    reason = too_few_families(case.families, fewest)
     return {**said, "no_interval_for_others": f"{reason} (families {source})"} if reason else said
 
 
@@ -145,7 +145,7 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "data": case.protocol.data,
             "scorer": case.protocol.scorer,
             "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
-            **{facet: every(facet) for facet in ("form", "run", "judge", "sight")},
+            **{facet: every(facet) for facet in ("form", "run", "judge", "sight", "until")},
             "respondents": f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}",
             "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
             "answers": digest([matrix.answers for matrix in case.matrices]),

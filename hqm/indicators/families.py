@@ -34,6 +34,10 @@ JUDGE_CONSISTENCY = Family(
 JUDGE_AGREEMENT = Family(
     "judge_agreement", "Another judge", "the facet `judge` differs: another model judged the same answers", "judge"
 )
+STAGES = Family(
+    "stages", "Stages of a judge",
+    "the facet `judge` differs: people labelled the sub-sentences and facts that single roles of a judge decide", "judge",
+)  # fmt: skip
 BLINDNESS = Family("blindness", "Without the picture", "the facet `sight` differs", "sight")
 CONSISTENCY = Family(
     "consistency", "Internal consistency", "one administration: how far items, and types, measure the same thing"
@@ -41,9 +45,7 @@ CONSISTENCY = Family(
 GENERALIZABILITY = Family(
     "generalizability", "Generalizability", "all crossed administrations: how much of the variance each facet makes"
 )
-DISCRIMINABILITY = Family(
-    "discriminability", "Discriminability", "one administration: which respondents it can tell apart"
-)
+DISCRIMINABILITY = Family("discriminability", "Discriminability", "one administration: which respondents it separates")
 ITEMS = Family("items", "Items", "one administration: what single items contribute")
 SOLVABILITY = Family("solvability", "Without seeing", "the questions alone: what can be known without a picture")
 TYPES = Family("types", "Types", "the items alone: what is covered, and what each type's score is worth")
@@ -52,11 +54,16 @@ EXPECTED = Family(
     "one administration with probabilities: what reruns would show, without asking again",
 )  # fmt: skip
 
+SHORT_FORM = Family(
+    "short_form", "Short form",
+    "one administration of a short form: what it says on the full benchmark's scale, and what it loses",
+)  # fmt: skip
+
 INDICATOR_FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (
-        TEST_RETEST, PARALLEL_FORMS, CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS, CONSISTENCY, GENERALIZABILITY,
-        DISCRIMINABILITY, ITEMS, SOLVABILITY, TYPES, EXPECTED,
+        TEST_RETEST, PARALLEL_FORMS, CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, STAGES, BLINDNESS, CONSISTENCY, GENERALIZABILITY,
+        DISCRIMINABILITY, ITEMS, SOLVABILITY, TYPES, EXPECTED, SHORT_FORM,
     )
 }  # fmt: skip
 """Every family by its name, in the order in which reports show them."""

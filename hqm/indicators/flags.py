@@ -37,6 +37,8 @@ FLAGS: Mapping[str, str] = {
     "REDUNDANT": "alpha is above .95, which many items reach by themselves: fewer such items would keep the order of these respondents",
     "CAPPED": "the disattenuated correlation came out above 1 and was cut: the sample is too small for it",
     "JUDGE_DIF": "the benchmark errs differently for different respondents: correct each by its own labels",
+    "LABELS_NOT_RANDOM": "people labelled answers that score otherwise than the rest, and the labels do not say with which probability: what they say holds for these answers alone",
+    "STALE_LABELS": "some labels are about other words than the answers that are stored: label the new answers",
     "RANK_DEFICIENT": "there are more items than respondents: covariances of items are not well known",
     "ZERO_VARIANCE_ITEMS": "some items do not vary; they count, and the value without them stands beside",
     "HEYWOOD": "one type carries the factor alone: read alpha beside omega",

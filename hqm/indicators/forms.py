@@ -14,6 +14,7 @@ from hqm.indicators.runs import retest_of
 from hqm.indicators.style import mean_words, yes_ratio
 from hqm.indicators.value import PAIR, Indicator, Result, Study, known, need, result, study_of
 from hqm.psychometrics import (
+    ICC,
     Coefficient,
     ShiftHeterogeneity,
     SignalDetection,
@@ -22,6 +23,7 @@ from hqm.psychometrics import (
     equivalence,
     equivalence_margin,
     form_reliability,
+    icc,
     length_elasticity,
     mean_shift,
     pair_coherence,
@@ -203,7 +205,22 @@ def _position_bias(case: Case) -> Result:
     return result(value, by_respondent=by)
 
 
+def _icc(case: Case) -> ICC:
+    return icc(case.scores.T, n_effective=case.n_effective)
+
+
+def _over_forms(case: Case) -> Result:
+    """ICC(A,1) over all forms: how far one wording's scores stand for those of others drawn like these."""
+    study = case.once(_icc)
+    forms = [matrix.cell.form for matrix in case.matrices]
+    means = dict(zip(forms, (number(float(np.nanmean(row))) for row in case.scores), strict=True))
+    return result(
+        study.a1, forms=len(forms), means=means, sem=number(study.sem_agreement), mean_of_all=number(study.ak.value)
+    )
+
+
 _FAMILY = (PARALLEL_FORMS,)
+_SEVERAL = need("three forms or more", lambda case: case.together)
 _YES_NO = (PAIR, need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)))
 _INVERTED = (
     *_YES_NO,
@@ -216,6 +233,15 @@ _NOISE_KNOWN = need(
 
 indicators = (
     Indicator(
+        name="icc_a1_of_forms", title="ICC(A,1) over all forms", compares_spread=True, family=_FAMILY, needs=(_SEVERAL,), compute=_over_forms, explains=(icc,), headline=_FAMILY,
+        meaning="ICC(A,1) over three forms or more: how far one wording's scores stand for another's, drawn like these.",
+    ),
+    Indicator(
+        name="icc_ak_of_forms", title="ICC(A,k) of the mean of all forms", compares_spread=True, family=_FAMILY, needs=(_SEVERAL,), explains=(icc,),
+        meaning="ICC(A,k) over three forms or more: the reliability of each respondent's mean over these forms.",
+        compute=lambda case: result(case.once(_icc).ak, forms=len(case.matrices)),
+    ),
+    Indicator(
         name="equivalence", family=_FAMILY, compute=_equivalence, explains=(equivalence, equivalence_margin), better="lower",
         meaning="P-value of two one-sided tests that the means of the two forms differ by less than a margin that was declared (--margin) or that the seeds set.",
         needs=(PAIR, study_of("a margin for the difference", _margin)),
@@ -227,7 +253,7 @@ indicators = (
         explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
     ),
     Indicator(
-        name="form_correlation", compares_spread=True, family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
+        name="form_correlation", compares_spread=True, fewest_families=10, family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
         meaning="Correlation of the two forms' scores without the noise of the seeds.",
     ),
     Indicator(

@@ -131,7 +131,7 @@ indicators = (
         compute=_alpha_types,
     ),
     Indicator(
-        name="omega_types", compares_spread=True, title="omega over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
+        name="omega_types", compares_spread=True, fewest_families=10, title="omega over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
         meaning="McDonald's omega of one factor over the scores by type, without what types share through pictures.", compute=_omega_types, explains=(omega_of_types,),
         headline=_FAMILY,
     ),

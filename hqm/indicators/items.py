@@ -33,7 +33,7 @@ from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
 
 _SHOWN = 50
-"""How many items a list in a detail names."""
+"""How many items the list to read names; every other list is complete."""
 _PERMUTATIONS = 1999
 _INFORMATIVE = 0.2
 """The share of planted faults that a search must find for its count to say anything."""
@@ -44,10 +44,14 @@ _PLANTED = 0.02
 def _duplicates(case: Case) -> Result:
     """Counted without the first of each group of equal items."""
     items = case.items
-    keys = [(item.image or "", " ".join(item.prompt.lower().split()), item.options) for item in items]
+    shown = [case.copies.get(item.image or "", item.image or "") for item in items]
+    keys = [
+        (picture, " ".join(item.prompt.lower().split()), item.options)
+        for picture, item in zip(shown, items, strict=True)
+    ]
     study = duplicate_items(keys=keys, targets=[str(item.target) for item in items])
     groups, opposed = (
-        [[items[i].id for i in group] for group in which[:_SHOWN]] for which in (study.by_key, study.contradictory)
+        [[items[i].id for i in group] for group in which] for which in (study.by_key, study.contradictory)
     )
     return result(float(sum(len(group) - 1 for group in study.by_key)), groups=groups, contradictory=opposed)
 
@@ -63,7 +67,17 @@ def _with_rest(case: Case) -> Array:
 
 def _listed(case: Case, places: Iterable[int]) -> Result:
     chosen = [case.items[i].id for i in places]
-    return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen[:_SHOWN])
+    return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen)
+
+
+def _responses(case: Case) -> dict[str, str]:
+    """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or has no share of right."""
+    digits = np.where(np.isfinite(_oriented(case)), np.clip(np.nan_to_num(_oriented(case)) * 9 + 0.5, 0, 9), -1).astype(
+        int
+    )
+    return {
+        name: "".join("." if d < 0 else str(d) for d in row) for name, row in zip(case.respondents, digits.tolist(), strict=False)
+    }  # fmt: skip
 
 
 def _discrimination(case: Case) -> Result:
@@ -71,7 +85,12 @@ def _discrimination(case: Case) -> Result:
     rest = case.once(_with_rest)
     difficulty = [number(item.difficulty) for item in case.once(_analysis).items]
     ids = [item.id for item in case.items]
-    places = {"ids": ids, "difficulty": difficulty, "item_rest": [number(r) for r in rest]}
+    places = {
+        "ids": ids,
+        "difficulty": difficulty,
+        "item_rest": [number(r) for r in rest],
+        "responses": _responses(case),
+    }
     known = rest[np.isfinite(rest)]
     median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
     return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
@@ -161,9 +180,7 @@ def _label_errors(case: Case) -> Result:
     # what both name together is at least what either does
     if listed.status == "ok" and listed.power_named > power.power:
         power = replace(power, power=listed.power_named, planted=listed.planted)
-    counted = result(
-        float(len(rows)), candidates=list(rows.values())[:_SHOWN], tested=len(tested), sure=len(listed.named)
-    )
+    counted = result(float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named))
     return _with_power(case, counted, power)
 
 

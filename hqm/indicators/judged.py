@@ -9,10 +9,23 @@ from typing import Any, cast
 import numpy as np
 
 from hqm.benchmark.labels import labelled_by
-from hqm.indicators.cases import Case, number, unit_scores
+from hqm.indicators.cases import Case, number
 from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENCY, ORACLE
+from hqm.indicators.labelled import (
+    RIGHT_OR_WRONG,
+    agreement_with_people,
+    beside_people,
+    drawn_labels,
+    label_chances,
+    label_clusters,
+    label_weights,
+    rater_variance,
+    sample_flags,
+    withheld,
+)
 from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
 from hqm.psychometrics import (
+    Bounds,
     Coefficient,
     Contradictions,
     CriterionValidity,
@@ -27,6 +40,8 @@ from hqm.psychometrics import (
     labels_needed,
     ppi_scores,
     rogan_gladen_scores,
+    table_agreement,
+    with_raters,
 )
 from hqm.scoring.metrics import Array
 from hqm.types import Estimate, Item
@@ -89,23 +104,9 @@ def _judge_share(case: Case) -> Result:
     return result(study.share, by_respondent=by)
 
 
-def beside_people(case: Case) -> tuple[Array, Array]:
-    """(respondents, items) twice: the benchmark's item scores on all items, and people's labels, NaN where there are none."""
-    whole = case.whole if case.whole is not None else case.first
-    mask = whole.mask(case.metric)
-    automatic = unit_scores(whole.units(case.metric), case.metric)
-    place = {item.id: i for i, item in enumerate(whole.items)}
-    human = np.full(whole.values.shape, np.nan)
-    labels = case.other.values
-    columns = [place[item.id] for item in case.other.items]
-    human[:, columns] = 1 - labels if case.turned else labels
-    return automatic, human[:, mask]
-
-
 def _validity(case: Case) -> CriterionValidity:
-    whole = case.whole if case.whole is not None else case.first
-    clusters = whole.units(case.metric).clusters
-    return criterion_validity(*case.once(beside_people), clusters, n_eff=case.n_effective)
+    clusters, weights = case.once(label_clusters), case.once(label_weights)
+    return criterion_validity(*case.once(beside_people), clusters, weights, n_eff=case.n_effective)
 
 
 def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
@@ -119,7 +120,8 @@ def _disattenuated(case: Case) -> Result:
     study = case.once(_validity)
     flags = tuple(flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED"))
     full, same = number(study.full.value), number(study.same.value)
-    return result(study.disattenuated, flags=flags, raw_full=full, raw_same=same, **_reliabilities(study))
+    used: dict[str, Any] = {"raw_full": full, "raw_same": same, "paired": study.n_cells}
+    return result(study.disattenuated, flags=(*flags, *case.once(sample_flags)), **used, **_reliabilities(study))
 
 
 def _ceiling(case: Case) -> Result:
@@ -140,14 +142,16 @@ def _is_mean(case: Case) -> bool:
     return MEAN_OF_ITEMS.lacking(case) is None
 
 
-def _right_or_wrong(case: Case) -> bool:
-    automatic, human = case.once(beside_people)
-    both = np.isfinite(automatic) & np.isfinite(human)
-    return bool(both.any()) and _binary(automatic[both]) and _binary(human[both])
-
-
 def _errors(case: Case) -> JudgeErrors:
-    return judge_errors(*case.once(beside_people))
+    study, drawn = judge_errors(*case.once(beside_people), case.once(label_weights)), case.once(drawn_labels)
+    if drawn is None or study.status != "ok":
+        return study
+    tables = [table_agreement(*row.tolist()) for row in drawn.tables()]
+    return replace(
+        study,
+        sensitivity=with_raters(study.sensitivity, [table.sensitivity for table in tables]),
+        specificity=with_raters(study.specificity, [table.specificity for table in tables]),
+    )
 
 
 def _contradictions(case: Case) -> Contradictions:
@@ -159,7 +163,7 @@ def _contradicted(case: Case) -> Result:
     study = case.once(_contradictions)
     rows = [
         {"item": case_items(case)[c.item].id, "count": c.contradicted, "answers": c.answers, "p": number(c.p)}
-        for c in study.items[:_SHOWN]
+        for c in study.items
     ]
     return result(float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested)
 
@@ -172,9 +176,12 @@ def case_items(case: Case) -> Sequence[Item]:
 
 def _kappa(case: Case) -> Result:
     pooled = case.once(_errors).pooled
+    value = known(pooled.kappa, missing=_ONE_CATEGORY)
+    if case.sample is not None and value.status == "ok":
+        value = case.once(agreement_with_people).kappa
     return result(
-        known(pooled.kappa, missing=_ONE_CATEGORY), agreement=number(pooled.agreement), ac1=number(pooled.ac1),
-        positive=number(pooled.positive), negative=number(pooled.negative), answers=pooled.n,
+        value, agreement=number(pooled.agreement), ac1=number(pooled.ac1), positive=number(pooled.positive),
+        negative=number(pooled.negative), answers=pooled.n, flags=case.once(sample_flags),
     )  # fmt: skip
 
 
@@ -207,20 +214,44 @@ def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, f
 
 def _rogan_gladen(case: Case) -> Result:
     """The mean of the respondents' corrected scores."""
+    if refused := withheld(case):
+        return refused
     scores = rogan_gladen_scores(*case.once(beside_people), case.once(_errors))
     mean = _mean_of(scores)
     return result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
 
 
 def _prediction_powered(case: Case) -> Result:
-    """The mean of the respondents' corrected scores."""
-    whole = case.whole if case.whole is not None else case.first
-    study = ppi_scores(*case.once(beside_people), whole.units(case.metric).clusters)
-    mean = _mean_of(study.scores)
+    """The mean of the respondents' corrected scores; of labels with probabilities, the corrected mean over all answers."""
+    if refused := withheld(case):
+        return refused
+    automatic, human = case.once(beside_people)
+    clusters, chances = case.once(label_clusters), case.once(label_chances)
+    study = ppi_scores(automatic, human, clusters, probabilities=chances, rater_variance=case.once(rater_variance))
+    mean = _mean_of(study.scores) if chances is None else _over_all(case)
     if mean.status != "ok":
         return Result(mean)
     changes = [{"respondent": case.respondents[i], "before": a, "after": b} for i, a, b in study.rank_changes]
-    return result(mean, by_respondent=_of_each(case, study.scores), labels=list(study.labels), rank_changes=changes)
+    return result(
+        mean, by_respondent=_of_each(case, study.scores), labels=list(study.labels), rank_changes=changes,
+        flags=case.once(sample_flags),
+    )  # fmt: skip
+
+
+def _over_all(case: Case) -> Coefficient:
+    """The corrected mean over all answers of all respondents, with its interval over pictures."""
+    automatic, human = case.once(beside_people)
+    chances, drawn = case.once(label_chances), case.once(drawn_labels)
+    clusters = np.tile(case.once(label_clusters), len(automatic))
+    extra = [float(drawn.of().var(ddof=1))] if drawn is not None else None
+    alone = None if chances is None else chances.reshape(1, -1)
+    (score,) = ppi_scores(
+        automatic.reshape(1, -1), human.reshape(1, -1), clusters, probabilities=alone, rater_variance=extra
+    ).scores
+    if score.status != "ok":
+        return score
+    bounds = Bounds(score.low, score.high, score.method, score.level) if np.isfinite(score.low) else None
+    return Coefficient(score.value, fixed=bounds, se=score.se, flags=score.flags)
 
 
 def labels_by_rater(case: Case) -> Array:
@@ -247,8 +278,7 @@ _FAMILY = (CRITERION,)
 _LABELLERS = (CRITERION, ORACLE)
 _LABELS = (PAIR, MEAN_OF_ITEMS)
 _ERRORS = (
-    *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
-    study_of("labels of answers both right and wrong", _errors),
+    *_LABELS, RIGHT_OR_WRONG, study_of("labels of answers both right and wrong", _errors),
 )  # fmt: skip
 _REPEATS = need(
     "two runs of the answers", lambda case: case.repeats is not None,
@@ -293,7 +323,7 @@ indicators = (
         headline=(JUDGE_CONSISTENCY,),
     ),
     Indicator(
-        name="disattenuated", compares_spread=True, family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
+        name="disattenuated", compares_spread=True, fewest_families=10, family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
         meaning="Correlation with people, freed of the sampling noise of both sides.", headline=_FAMILY,
     ),
     Indicator(
@@ -326,7 +356,7 @@ indicators = (
     Indicator(
         name="contradicted_items", family=_FAMILY, compute=_contradicted, explains=(contradicted_items,), better="lower",
         needs=(
-            *_LABELS, need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"),
+            *_LABELS, RIGHT_OR_WRONG,
             study_of("labels of several answers to one item", _contradictions),
         ), digits=0,
         meaning="Items on which people contradict the scorer whoever answered: read their right answers.",

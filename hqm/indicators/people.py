@@ -7,7 +7,8 @@ import numpy as np
 from hqm.benchmark.labels import labelled_by
 from hqm.indicators.cases import Case, number
 from hqm.indicators.families import CRITERION
-from hqm.indicators.judged import LABELS_OF_RATERS, beside_people, labels_by_rater
+from hqm.indicators.judged import LABELS_OF_RATERS, labels_by_rater
+from hqm.indicators.labelled import beside_people
 from hqm.indicators.style import mean_words
 from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, need, result
 from hqm.psychometrics import partial_pearson, pearson, rater_share, repeated_measures, stream

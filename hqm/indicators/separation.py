@@ -1,4 +1,4 @@
-"""Which respondents one administration can tell apart, and what stands in its way."""
+"""Which respondents one administration separates, and what stands in its way."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ indicators = (
         explains=(minimum_detectable_difference, holm_tests, paired_differences),
     ),
     Indicator(
-        name="levels", family=_FAMILY, needs=_PAIRS, compute=_levels, explains=(separation,),
-        meaning="How many distinct levels of performance the scores tell apart.",
+        name="levels", family=_FAMILY, needs=_PAIRS, compute=_levels, explains=(separation,), digits=0,
+        meaning="How many distinct levels of performance the scores separate.",
     ),
     Indicator(
         name="lead", family=_FAMILY, needs=(_TWO_SCORES,), compute=_lead, explains=(resample,),

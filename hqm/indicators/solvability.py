@@ -9,7 +9,15 @@ from hqm.indicators.cases import Case, number
 from hqm.indicators.families import SOLVABILITY
 from hqm.indicators.value import Indicator, Result, need, result, study_of
 from hqm.lint.leaks import Leaks, can_leak, leaks_in
-from hqm.psychometrics import Leakage, Solvability, Stratum, blind_solvability, leakage_cues
+from hqm.psychometrics import (
+    Leakage,
+    LengthCue,
+    Solvability,
+    Stratum,
+    blind_solvability,
+    leakage_cues,
+    length_cue,
+)
 from hqm.psychometrics.leaks import ALPHA
 from hqm.types import ORIGINAL, Form
 
@@ -27,6 +35,10 @@ def _guesser(case: Case) -> Solvability:
 
 def _cues(case: Case) -> Leakage:
     return case.once(_leaks).cues
+
+
+def _lengths(case: Case) -> LengthCue:
+    return case.once(_leaks).lengths
 
 
 def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
@@ -86,6 +98,22 @@ def _leakage_cues(case: Case) -> Result:
     )
 
 
+def _length_accuracy(case: Case) -> Result:
+    """Words that all questions begin and end with are not counted. The value is that of the type and part where counting gains most; its interval holds for all of them together."""
+    study = case.once(_lengths)
+    best = study.strongest
+    rows = [
+        row | {"rule": rule.sentence, "threshold": rule.threshold, "cross_validated": number(rule.accuracy.value)}
+        for rule in study.rules
+        for row in _rows([rule.stratum])
+    ]
+    return result(
+        best.accuracy, over="items", where=best.stratum.name, rule=best.sentence, threshold=best.threshold,
+        baseline=number(best.baseline), gain=number(best.accuracy.value - best.baseline), leak=best.stratum.shown,
+        strata=rows, alpha=ALPHA,
+    )  # fmt: skip
+
+
 _FAMILY = (SOLVABILITY,)
 _LABELS = need(
     "labels to predict", lambda case: can_leak(case.first.items), "there is no label to predict: the answers are open"
@@ -101,5 +129,10 @@ indicators = (
         name="leakage_cues", family=_FAMILY, needs=(_LABELS, study_of("items to learn from", _cues)), compute=_leakage_cues,
         meaning="Cues (position, id, length, article, punctuation, ...) that predict the label better than its majority in a type or part.",
         explains=(leakage_cues,), better="lower", digits=0, headline=_FAMILY,
+    ),
+    Indicator(
+        name="length_accuracy", family=_FAMILY, needs=(_LABELS, study_of("texts of two labels", _lengths)), compute=_length_accuracy,
+        meaning="Share of labels that a threshold of the number of words predicts on items not seen, in the type and part where it gains most.",
+        explains=(length_cue,), better="lower", headline=_FAMILY,
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from hqm.indicators.cases import Case, left_out, number
 from hqm.indicators.families import TYPES
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result
 from hqm.lint.labels import LARGEST_ERROR
-from hqm.psychometrics import Coefficient, Coverage, Subscore, subscore_value, type_coverage
+from hqm.psychometrics import Coefficient, Coverage, Subscore, cronbach_alpha, subscore_value, type_coverage
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.types import HALLUCINATION_TYPES, Form
 
@@ -82,12 +83,24 @@ def _index(case: Case) -> Result:
     worth = {s.name: s for s in case.once(_subscores) if s.status == "ok"} if _has_subscores(case) else {}
     rows = [
         {"type": t.name, "items": t.items, "images": t.images, "wordings": t.wordings, "share": number(t.share),
-         "sem": number(t.sem), "measured": t.measured, "missing_items": t.missing_items, "state": t.state,
+         **_reliability(case, t.name), "sem": number(t.sem), "measured": t.measured, "missing_items": t.missing_items, "state": t.state,
          "adds_value": worth[t.name].adds if t.name in worth else None,
          "adds_value_certainly": worth[t.name].certain if t.name in worth else None}
         for t in study.types
     ]  # fmt: skip
     return result(study.index, types=rows, n_min=study.n_min, unlabelled=study.unlabelled, largest_error=LARGEST_ERROR)
+
+
+def _reliability(case: Case, kind: str) -> dict[str, Any]:
+    """Cronbach's alpha of a type's items, pictures being the parts of the test, with its interval over respondents."""
+    places = [i for i, label in enumerate(case.once(_labels)) if label == kind]
+    if MEAN_OF_ITEMS.lacking(case) is not None or len(places) < 2:
+        return {"alpha": None, "alpha_low": None, "alpha_high": None}
+    study = cronbach_alpha(
+        case.item_scores[0][:, places], case.clusters[places], n_effective=case.n_effective, drop="answers"
+    )
+    alpha = study.coefficient
+    return {"alpha": number(alpha.value), "alpha_low": number(alpha.low), "alpha_high": number(alpha.high)}
 
 
 def _effective(case: Case) -> Result:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from hqm.indicators.cases import Case
 from hqm.indicators.families import Family
 from hqm.psychometrics import Coefficient
+from hqm.psychometrics.families import FEWEST_FAMILIES
 from hqm.psychometrics.result import Status
 from hqm.scoring.metrics import Better
 
@@ -78,6 +79,8 @@ class Indicator:
     compares_spread
         Whether it is a ratio of variances between respondents, whose interval over other respondents needs scores that do not
         crowd at a bound.
+    fewest_families
+        How many families its interval over other respondents needs where some respondents are relatives.
     repeats
         Whether it is 1 by construction where answers are drawn without chance, so that it then says nothing.
     """
@@ -94,6 +97,7 @@ class Indicator:
     headline: tuple[Family, ...] = ()
     repeats: bool = False
     compares_spread: bool = False
+    fewest_families: int = FEWEST_FAMILIES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " "))

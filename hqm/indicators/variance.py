@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,7 +87,7 @@ def _grid(items: int) -> list[int]:
 
 
 def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
-    def cost(design: Mapping[str, int]) -> float:
+    def cost(design: Mapping[str, float]) -> float:
         return float(design["item"] * design[facet])
 
     plans = cheapest_designs(study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS)
@@ -98,11 +99,19 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _root(variance: float) -> float:
+    """The standard error of a score; NaN for a variance that sampling made negative."""
+    return math.sqrt(variance) if variance >= 0 else math.nan
+
+
 def _curve(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     rows = []
     for count in _grid(items):
         single, three = (d_study(study, {"item": count, facet: k}) for k in (1, 3))
-        rows.append({"items": count, "phi": number(single.phi), "g": number(single.g), "phi_of_3": number(three.phi)})
+        rows.append({
+            "items": count, "phi": number(single.phi), "g": number(single.g), "phi_of_3": number(three.phi),
+            "error": number(_root(single.absolute)), "error_of_3": number(_root(three.absolute)),
+        })  # fmt: skip
     return rows
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from hqm.administration.asks import Asks
 from hqm.administration.costs import prices_of
-from hqm.administration.engines.local import answer_all
+from hqm.administration.engines.local import Stop, answer_all, never
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
-from hqm.judges.procedure import NotAsked, Rows, verdicts
+from hqm.judges.procedure import NotAsked, Rows, Unit, decisions, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.budget import Budget, Hold
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
@@ -96,6 +96,15 @@ class Judging:
     def store(self) -> Store:
         return self.asks.store
 
+    @property
+    def label(self) -> str:
+        """What cells call the panel."""
+        return self.panel.label
+
+    def sees(self, cell: Cell) -> bool:
+        """Whether it can be asked about an administration: about every one."""
+        return True
+
     def sampling(self, judge: Respondent) -> Sampling:
         """How a judge's replies are drawn."""
         return RespondentName.parse(judge.name).sampling(self._default)
@@ -119,18 +128,42 @@ class Judging:
         verdicts(self.benchmark, form, rows, lambda _: asking)
         return len(asking.missing)
 
-    def judge(self, form: Form, rows: Rows, number: int = 0, progress: Progress | None = None) -> Judged:
-        """Ask until nothing is missing; every reply is stored as it comes in."""
+    def pending_units(self, units: Sequence[Unit]) -> int:
+        """How many questions about units that people labelled are known to be missing."""
+        asking = self.asking(0, retry=True)
+        decisions(self.benchmark, units, lambda _: asking)
+        return len(asking.missing)
+
+    def judge(
+        self, form: Form, rows: Rows, number: int = 0, progress: Progress | None = None, stop: Stop = never
+    ) -> Judged:
+        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true, nothing new is asked."""
+
+        def run(asking: Asking) -> None:
+            verdicts(self.benchmark, form, rows, lambda _: asking)
+
+        return self._until_known(run, number, progress, stop)
+
+    def decide(self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never) -> Judged:
+        """Ask what each stage says of units that people labelled, until nothing is missing."""
+
+        def run(asking: Asking) -> None:
+            decisions(self.benchmark, units, lambda _: asking)
+
+        return self._until_known(run, 0, progress, stop)
+
+    def _until_known(self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop) -> Judged:
+        """Run a procedure on stored replies, ask what it missed, and run it again."""
         asked = errors = turned_away = 0
         failed: dict[str, HQMError] = {}
         asking = self.asking(number, retry=True)
         for _ in range(WAVES):
             asking.missing.clear()
-            verdicts(self.benchmark, form, rows, lambda _: asking)
+            run(asking)
             questions = [question for question in asking.missing.values() if question.respondent.name not in failed]
-            if not questions or self.budget.reached:
+            if not questions or self.budget.reached or stop():
                 break
-            for question, response in self._ask(questions, number, failed):
+            for question, response in self._ask(questions, number, failed, stop):
                 asking.learn(question, response)
                 asked += 1
                 errors += response.outcome != "ok"
@@ -142,7 +175,7 @@ class Judging:
         return Judged(asked, errors + left, tuple(failed.items()), turned_away)
 
     def _ask(
-        self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError]
+        self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError], stop: Stop
     ) -> Iterator[tuple[_Question, Response]]:
         by_judge: dict[str, list[_Question]] = {}
         for question in questions:
@@ -154,7 +187,7 @@ class Judging:
             (group[0].respondent, self._admitted(group[0].respondent, [question.request for question in group], holds))
             for group in groups
         ]
-        for i, batch in answer_all(work, workers=1):
+        for i, batch in answer_all(work, stop, workers=1):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch

@@ -38,7 +38,9 @@ class Panel:
             There is no such role.
         """
         if role not in ROLES:
-            raise UsageError(f"there is no role {role!r}", remedy=f"The roles are {', '.join(ROLES)}.")
+            raise UsageError(
+                f"there is no role {role!r}", remedy=f"The roles are {', '.join(ROLES)}.", given=role, known=ROLES
+            )
         return self.others.get(role, self.main)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hqm.benchmark.asking import ROLES, AskJudge
@@ -59,6 +60,42 @@ async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
     return by_respondent
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of an answer that one stage of a judge procedure decides."""
+
+    role: str
+    item: Item
+    response: Response
+    text: str
+
+
+def decisions(benchmark: Benchmark, units: Sequence[Unit], ask_about: Callable[[int], AskJudge]) -> list[Verdict]:
+    """What the stages of a procedure say of units: 1 for yes, 0 for no, unscored where there is no reply, or none that says it.
+
+    `ask_about` gives the `ask` for the unit of a number. Errors are those of `verdicts`.
+    """
+
+    async def each() -> list[Verdict]:
+        made: list[Verdict] = []
+        for start in range(0, len(units), _TOGETHER):
+            part = range(start, min(start + _TOGETHER, len(units)))
+            made += await asyncio.gather(*(_decided(benchmark, units[i], ask_about(i)) for i in part))
+        return made
+
+    return asyncio.run(each())
+
+
+async def _decided(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
+    try:
+        said = await benchmark.decide(
+            unit.role, unit.item, unit.response, unit.text, _declared(benchmark, unit.item, ask)
+        )
+    except Exception as error:
+        return _failed(benchmark, unit.item, error, type(benchmark).decide)
+    return Verdict.unscored("unparsed", "the reply says neither yes nor no") if said is None else Verdict(float(said))
+
+
 def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     """The same `ask`, for the roles that the benchmark names and no others."""
 
@@ -74,11 +111,13 @@ def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     return ask_declared
 
 
-def _place(benchmark: Benchmark, item: Item, error: Exception | None = None) -> str:
-    """Benchmark, item and adapter function, with the line that an error comes from."""
+def _place(
+    benchmark: Benchmark, item: Item, error: Exception | None = None, function: Callable[..., Any] | None = None
+) -> str:
+    """Benchmark, item and adapter function (that of the judge procedure), with the line that an error comes from."""
     kind = type(benchmark)
     together = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
-    function = kind.judge_together if together else kind.judge
+    function = function or (kind.judge_together if together else kind.judge)
     file = function.__code__.co_filename
     lines = (
         [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file] if error else []
@@ -138,7 +177,7 @@ async def _settled(benchmark: Benchmark, item: Item, judging: Awaitable[Verdict]
         return _failed(benchmark, item, error)
 
 
-def _failed(benchmark: Benchmark, item: Item, error: Exception) -> Verdict:
+def _failed(benchmark: Benchmark, item: Item, error: Exception, function: Callable[..., Any] | None = None) -> Verdict:
     """Without a reply, or with one that cannot be read, an answer is unscored; every other failure is the adapter's."""
     if isinstance(error, NotAsked):
         return Verdict.unscored("missing", "no judge was asked")
@@ -150,7 +189,7 @@ def _failed(benchmark: Benchmark, item: Item, error: Exception) -> Verdict:
         raise error
     raise AdapterError(
         f"it failed with {type(error).__name__}: {error}",
-        place=_place(benchmark, item, error),
+        place=_place(benchmark, item, error, function),
         remedy="Correct the adapter. Where it reads a judge's reply, read it inside `with hqm.reading(reply):`; what "
         "fails there leaves the answer unscored.",
     ) from error

@@ -10,7 +10,7 @@ from hqm.errors import DataError
 from hqm.files.records import read_text
 
 
-def template_in(path: Path, variable: str, function: str = "", places: Mapping[str, str] = {}) -> str:
+def template_in(path: Path | str, variable: str, function: str = "", places: Mapping[str, str] = {}) -> str:
     r"""The text that a program puts into a variable, piece by piece, as a template.
 
     Parameters
@@ -39,6 +39,7 @@ def template_in(path: Path, variable: str, function: str = "", places: Mapping[s
     ...     template_in(Path(file.name), "p", "ask", {"s['q']": "question"})
     'Q: {question}\nA:'
     """
+    path = Path(path)
     try:
         tree: ast.AST = ast.parse(read_text(path))
     except SyntaxError as error:

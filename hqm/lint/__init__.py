@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from hqm.benchmark.codes import CODES, SEVERITIES, Code, Selection, code_of
-from hqm.lint.linter import Checked, findings_of, lint_benchmarks
+from hqm.lint.linter import Checked, findings_of, lint_benchmarks, pictures_of
 
-__all__ = ["CODES", "SEVERITIES", "Checked", "Code", "Selection", "code_of", "findings_of", "lint_benchmarks"]
+__all__ = [
+    "CODES",
+    "SEVERITIES",
+    "Checked",
+    "Code",
+    "Selection",
+    "code_of",
+    "findings_of",
+    "lint_benchmarks",
+    "pictures_of",
+]

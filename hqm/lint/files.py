@@ -15,32 +15,39 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.items import hallucination_type, item_of
 from hqm.errors import DataError, FieldError, ImageError
-from hqm.files.names import safe_name
+from hqm.files.names import is_url, safe_name
 from hqm.files.records import csv_rows, no_key_twice, read_records, read_text
-from hqm.files.toml import parse_toml
+from hqm.files.toml import fault_of, parse_toml
 from hqm.types import ORIGINAL, Form, Item
 
 _SHOWN = 10
-"""How many faults of a kind are listed; further ones are only counted."""
+"""How many faults of a kind are findings of their own; further ones share one, with a list."""
 
 
 @dataclass
 class Faults:
-    """Faults by kind; after ten of a kind the rest are only counted, so that they do not fill the screen."""
+    """Faults by kind; after ten of a kind the rest share one finding, so that they do not fill the screen."""
 
     findings: list[Finding] = field(default_factory=list)
-    more: dict[str, int] = field(default_factory=dict)
+    more: dict[str, list[dict[str, str]]] = field(default_factory=dict)
 
     def add(self, name: str, sentence: str, place: str = "") -> None:
-        """Note a fault; from the eleventh of its kind on, faults are only counted."""
+        """Note a fault; from the eleventh of its kind on, faults are listed together."""
+        row = {"what": sentence, "place": place}
         if sum(finding.name == name for finding in self.findings) < _SHOWN:
-            self.findings.append(Finding(name, sentence, 1, (), place))
+            self.findings.append(Finding(name, sentence, 1, (), place, (row,)))
         else:
-            self.more[name] = self.more.get(name, 0) + 1
+            self.more.setdefault(name, []).append(row)
 
     def all(self) -> list[Finding]:
-        """The listed findings, and one more for each kind with faults that were only counted."""
-        return [*self.findings, *(Finding(name, f"{n} more like this", n) for name, n in self.more.items())]
+        """The findings, and one more for each kind with further faults."""
+        return [
+            *self.findings,
+            *(
+                Finding(name, f"{len(rows)} more like this", len(rows), rows=tuple(rows))
+                for name, rows in self.more.items()
+            ),
+        ]
 
 
 def read_card(path: Path, faults: Faults) -> Card | None:
@@ -67,10 +74,8 @@ def _repair(data: dict[str, Any], error: Any, text: str, path: Path, faults: Fau
     place = f"{path}:{_line_of(text, str(keys[-1]))}" if error["type"] != "missing" else str(path)
     if error["type"] == "missing":
         faults.add("card-key", f"the key {name!r} is missing", place)
-    elif error["type"] == "extra_forbidden":
-        faults.add("card-key", f"unknown key {name!r}", place)
     else:
-        faults.add("card-key", f"the key {name!r} is wrong: {error['msg']}", place)
+        faults.add("card-key", fault_of(Card, error), place)
     held: Any = data
     for key in keys[:-1]:
         held = held[key]
@@ -131,7 +136,8 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
         faults.add("type-unknown", error.what, place)
         record[names.type] = None
     try:
-        safe_name(str(record.get(names.image) or ""))
+        if not is_url(str(record.get(names.image))):
+            safe_name(str(record.get(names.image) or ""))
     except ImageError as error:
         faults.add("image-outside", error.what, place)
         record[names.image] = None
@@ -149,6 +155,10 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
 
 def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of a file with their places, in any shape that `read_records` knows; a broken line is skipped."""
+    if path.suffix.lower() == ".parquet":
+        for number, record in enumerate(read_records(path), 1):
+            yield f"{path}: record {number}", record
+        return
     text = read_text(path, encoding)
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from hqm.benchmark.findings import Finding, group_by_type
-from hqm.lint.leaks import can_leak, leaks_in
+from hqm.benchmark.findings import Finding, group_by_type, row_of
+from hqm.lint.leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import Stratum, items_for_error
 from hqm.types import HALLUCINATION_TYPES, Form
 
@@ -14,6 +16,9 @@ LARGEST_ERROR = 0.03
 """The standard error up to which a type's score is worth reading by itself."""
 TYPE_NOT_MEASURABLE = "type-not-measurable"
 _SHOWN = 5
+_ENOUGH_PLACES = 20
+_SURPLUS = 0.1
+"""How much more often than chance the right option must stand in one place to be named."""
 
 
 def check_leaks(form: Form) -> Iterable[Finding]:
@@ -33,7 +38,9 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             f"{first.accuracy:.3f} right where the commonest answer gets {first.baseline:.3f}"
         )
         shown = tuple(f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}" for s in cues[:_SHOWN])
-        yield Finding("leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown)
+        rows = tuple(_leak_row(s) for s in cues)
+        yield Finding("leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown, rows=rows)
+    yield from _counting(leaks)
     giveaways = leaks.cues.giveaways
     if giveaways:
         shown = tuple(
@@ -42,7 +49,17 @@ def check_leaks(form: Form) -> Iterable[Finding]:
         )
         n = len(giveaways)
         sentence = f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly always"
-        yield Finding("giveaway-phrase", sentence, giveaways[0].items, shown)
+        rows = tuple(
+            {
+                "phrase": g.phrase,
+                "type": g.type,
+                "answer": str(g.label),
+                "share": float(g.share),
+                "items in all": g.items,
+            }
+            for g in giveaways
+        )
+        yield Finding("giveaway-phrase", sentence, giveaways[0].items, shown, rows=rows)
     if leaks.words.leaks:
         first = leaks.words.leaks[0]
         sentence = (
@@ -54,7 +71,82 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f}, gain at least {s.low:.3f}"
             for s in leaks.words.leaks[:_SHOWN]
         )
-        yield Finding("blind-solvable", sentence, sum(s.items for s in _smallest(leaks.words.leaks)), shown)
+        rows = tuple(_leak_row(s) for s in leaks.words.leaks)
+        yield Finding("blind-solvable", sentence, sum(s.items for s in _smallest(leaks.words.leaks)), shown, rows=rows)
+
+
+def _leak_row(stratum: Stratum) -> dict[str, Any]:
+    return {
+        "where": stratum.name, "by": stratum.cue, "right": float(stratum.accuracy), "commonest answer": float(stratum.baseline),
+        "gain at least": float(stratum.low), "items in all": stratum.items,
+    }  # fmt: skip
+
+
+def check_places(form: Form) -> Iterable[Finding]:
+    """Types and parts of a multiple choice whose right option stands in one place more often than chance explains.
+
+    An exact binomial test of the commonest place against one in as many as there are options, with Bonferroni's correction
+    over places, types and parts at 1%, from 20 items and a surplus of .1 on.
+    """
+    chosen = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
+    groups: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for item in chosen:
+        for name, value in (("type", item.type), ("part", item.part)):
+            groups[name, value or "", len(item.options)].append(str(item.target))
+    kept = {
+        key: letters
+        for key, letters in groups.items()
+        if len(letters) >= _ENOUGH_PLACES and (key[1] or key[0] == "type")
+    }
+    rows: list[dict[str, Any]] = []
+    for (what, name, options), letters in kept.items():
+        letter, n = Counter(letters).most_common(1)[0]
+        tests = options * len(kept)
+        if n / len(letters) - 1 / options >= _SURPLUS and tests * _at_least(n, len(letters), 1 / options) < 0.01:
+            rows.append(
+                {
+                    what: name or "no type",
+                    "answer": letter,
+                    "items with it": n,
+                    "items in all": len(letters),
+                    "options": options,
+                }
+            )
+    if rows:
+        first = rows[0]
+        sentence = (
+            f"the right option stands in one place more often than chance explains in {len(rows)} "
+            f"{'type or part' if len(rows) == 1 else 'types and parts'}; in {next(iter(first.values()))} it is {first['answer']} in "
+            f"{first['items with it']} of {first['items in all']} items with {first['options']} options"
+        )
+        shown = tuple(
+            f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of {row['items in all']} items"
+            for row in rows[:_SHOWN]
+        )
+        yield Finding("option-position", sentence, sum(int(row["items in all"]) for row in rows if "type" in row), shown, rows=tuple(rows))  # fmt: skip
+
+
+def _at_least(n: int, of: int, chance: float) -> float:
+    """The chance of n hits or more."""
+    from scipy.stats import binom
+
+    return float(binom.sf(n - 1, of, chance))
+
+
+def _counting(leaks: Leaks) -> Iterable[Finding]:
+    """The number of words, where each type has one label and is compared with items of no type: no other cue is tried there."""
+    rules = [rule for rule in leaks.lengths.rules if rule.stratum.shown]
+    if not rules or leaks.cues.status != "not_informative":
+        return
+    rules.sort(key=lambda rule: -rule.stratum.gain)
+    first = rules[0]
+    sentence = (
+        f"the number of words predicts the right answers of unseen items; in {first.stratum.name}, {first.sentence} "
+        f"gets {first.accuracy.value:.3f} right where the commonest answer gets {first.baseline:.3f}"
+    )
+    shown = tuple(f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}" for rule in rules[:_SHOWN])
+    rows = tuple(_leak_row(rule.stratum) for rule in rules)
+    yield Finding("leakage-cue", sentence, first.stratum.items, shown, rows=rows)
 
 
 def _places(strata: Iterable[Stratum]) -> str:
@@ -87,7 +179,7 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     empty = [kind for kind in claimed if kind not in groups]
     if empty:
         sentence = f"the card claims {', '.join(empty)}, and no item is labelled so"
-        yield Finding("type-without-items", sentence, len(empty))
+        yield Finding("type-without-items", sentence, len(empty), rows=tuple({"type": kind} for kind in empty))
     least = items_for_error(LARGEST_ERROR)
     counts = {kind: len(groups.get(kind, ())) for kind in HALLUCINATION_TYPES}
     yield from too_few({kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least})
@@ -95,11 +187,18 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
         sentence = f"{n} items are labelled {', '.join(extra)}, which the card does not claim"
-        yield Finding("type-not-claimed", sentence, n)
+        rows = tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra)
+        yield Finding("type-not-claimed", sentence, n, rows=rows)
     bare = groups.get("", [])
     if bare and (labelled or len(groups) > 1):
         shown = tuple(f"{item.id}: {item.prompt}" for item in bare[:3])
-        yield Finding("items-unlabelled", f"{len(bare)} of {len(form)} items have no type", len(bare), shown)
+        yield Finding(
+            "items-unlabelled",
+            f"{len(bare)} of {len(form)} items have no type",
+            len(bare),
+            shown,
+            rows=tuple(map(row_of, bare)),
+        )
 
 
 def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
@@ -111,8 +210,12 @@ def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
         f"{row.missing} more needed"
         for kind, row in few.items()
     )
+    rows = tuple(
+        {"type": kind, "items in all": row.items, "standard error": row.error, "more items needed": row.missing}
+        for kind, row in few.items()
+    )
     which = "1 type has" if len(few) == 1 else f"{len(few)} types have"
     measured = any(row.measured for row in few.values())
     how = "and the answers say so" if measured else "by the number of items, before anybody answered"
     sentence = f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own"
-    yield Finding(TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown)
+    yield Finding(TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown, rows=rows)

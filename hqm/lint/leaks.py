@@ -8,13 +8,24 @@ from functools import lru_cache
 
 import numpy as np
 
-from hqm.psychometrics import Leakage, Solvability, Stratum, blind_solvability, leakage_cues
+from hqm.psychometrics import (
+    Leakage,
+    LengthCue,
+    Solvability,
+    Stratum,
+    blind_solvability,
+    leakage_cues,
+    length_cue,
+    own_words,
+)
 from hqm.psychometrics.weights import stream
 from hqm.types import Form, Item
 
 MOST = 12_000
 """The most items that the words are tried on, drawn at random. Cues are tried on all items: they depend on the order."""
 _FOLDS = 5
+WORDS = "words"
+"""The cue of a stratum that the words were tried on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +34,8 @@ class Leaks:
 
     words: Solvability
     cues: Leakage
+    lengths: LengthCue
+    """What counting words gives away; compared with items of no type where all others of a type have one label."""
     sampled: int
     """How many items the words were tried on."""
 
@@ -71,7 +84,12 @@ def _study(key: _Key, seed: int) -> Leaks:
         ids=[item.id for item in items], clusters=clusters_of(items), types=[item.type for item in items],
         parts=[item.part for item in items], folds=_FOLDS,
     )  # fmt: skip
-    return Leaks(words, cues, len(chosen))
+    lengths = length_cue(
+        own_words([item.prompt for item in items]), [str(item.target) for item in items],
+        rng=stream(seed, "solvability.length"), clusters=clusters_of(items), types=[item.type for item in items],
+        parts=[item.part for item in items], folds=_FOLDS,
+    )  # fmt: skip
+    return Leaks(words, cues, lengths, len(chosen))
 
 
 def clusters_of(items: Sequence[Item]) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from hqm.benchmark.findings import Finding, finding, group_by_type
+from hqm.benchmark.findings import NO_COPIES, Finding, finding, group_by_type, row_of
 from hqm.types import Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -32,9 +32,9 @@ def bare(text: str) -> str:
     return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
 
 
-def check_words(form: Form) -> Iterable[Finding]:
-    """The findings about the questions' words."""
-    yield from _twins(form)
+def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
+    """The findings about the questions' words; `copies` names the pictures that are one picture (`same_question`)."""
+    yield from _twins(form, copies)
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
             yield from _wordings(kind or "unlabelled", items)
@@ -44,26 +44,35 @@ def check_words(form: Form) -> Iterable[Finding]:
     yield from finding("id-odd", sentence, [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)])
 
 
-def _twins(form: Form) -> Iterable[Finding]:
+_Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
+
+
+def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
     groups: dict[tuple[str, str, tuple[str, ...]], list[Item]] = defaultdict(list)
     for item in form.items:
-        groups[item.image or "", bare(item.prompt), item.options].append(item)
-    near = []
-    contradictory = []
+        groups[copies.get(item.image or "", item.image or ""), bare(item.prompt), item.options].append(item)
+    near: list[list[Item]] = []
+    contradictory: list[list[Item]] = []
     for group in groups.values():
         # the same words are another finding's matter
         distinct = list({" ".join(item.prompt.split()): item for item in group}.values())
         if len(distinct) > 1:
-            near.append(_together(distinct))
+            near.append(distinct)
             if len({bare(str(item.target)) for item in distinct}) > 1:
-                contradictory.append(_together(distinct))
-    yield from finding("near-duplicate-question", "questions about one picture differ in no word: {n} times", near)
+                contradictory.append(distinct)
+    yield from _listed("near-duplicate-question", "questions about one picture differ in no word: {n} times", near)
     contradictory += list(_denied(form, groups))
     sentence = "equal words have different right answers, or a question and its negation the same one: {n} times"
-    yield from finding("contradictory-twins", sentence, contradictory)
+    yield from _listed("contradictory-twins", sentence, contradictory)
 
 
-def _denied(form: Form, groups: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]) -> Iterable[str]:
+def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
+    if groups:
+        shown = tuple(map(_together, groups[:3]))
+        yield Finding(name, sentence.format(n=len(groups)), len(groups), shown, rows=tuple(row_of(*g) for g in groups))
+
+
+def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
     """Yes/no questions whose negation about the same picture has the same right answer."""
     if form.items[0].task != "yes_no":
         return
@@ -72,7 +81,7 @@ def _denied(form: Form, groups: Mapping[tuple[str, str, tuple[str, ...]], Sequen
         if plain != words and (image, plain, options) in groups:
             other = groups[image, plain, options][0]
             if other.target == group[0].target:
-                yield _together([other, group[0]])
+                yield [other, group[0]]
 
 
 def _together(items: Sequence[Item]) -> str:
@@ -84,14 +93,17 @@ def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
     if len(wordings) < _WORDINGS:
         many = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
         sentence = f"the {len(items)} {kind} items have {many}: a score says how respondents take that sentence"
-        yield Finding("few-wordings", sentence, len(items), tuple(text for text, _ in wordings.most_common(3)))
+        shown = tuple(text for text, _ in wordings.most_common(3))
+        rows = tuple({"type": kind, "wording": text, "items with it": n} for text, n in wordings.most_common())
+        yield Finding("few-wordings", sentence, len(items), shown, rows=rows)
         return
     questions = [bare(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth
     pattern, share = commonest_template(questions[:: 1 + len(questions) // _SAMPLE])
     if share > _MONOTONY:
         sentence = f"{share:.0%} of the {len(items)} {kind} items follow one template: {pattern!r}"
-        yield Finding("template-monotony", sentence, round(share * len(items)))
+        row = {"type": kind, "template": pattern, "share": round(share, 4), "items in all": len(items)}
+        yield Finding("template-monotony", sentence, round(share * len(items)), rows=(row,))
 
 
 def commonest_template(questions: Sequence[str]) -> tuple[str, float]:

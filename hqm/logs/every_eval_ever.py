@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from hqm.files.records import whole_number
 from hqm.logs.row import Log, LogRow, number, texts
-from hqm.types import Response
+from hqm.types import Response, State
 
 
 def is_log(records: list[dict[str, Any]]) -> bool:
@@ -17,29 +17,72 @@ def is_log(records: list[dict[str, Any]]) -> bool:
 
 
 def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
-    """The rows of a samples file."""
-    rows = [_row(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
+    """The rows of a samples file.
+
+    An answer that counts for several results of the aggregate stands there once for each of them; it is read once.
+    """
+    rows: dict[tuple[Any, ...], LogRow] = {}
+    for i, record in enumerate(records, 1):
+        row = _row(record, f"{path}: record {i}")
+        result = str(record.get("evaluation_result_id") or "")
+        same = (row.respondent, row.form, row.run, row.ids, row.answer.text)
+        # without the name of a result, a second row is a second answer
+        rows.setdefault(same if result else (*same, i), row)
     version = records[0].get("schema_version", "")
-    return Log(path=str(path), tool=f"Every Eval Ever {version}".strip(), rows=tuple(rows))
+    return Log(path=str(path), tool=f"Every Eval Ever {version}".strip(), rows=tuple(rows.values()))
+
+
+_ENDED: Mapping[str, State] = {"unparsed": "ok", "empty": "ok", "cut": "truncated", "missing": "error"}
+"""How an answer ended, where its state says more than that: what could not be read, or holds no word, ended all the same."""
 
 
 def _row(record: Mapping[str, Any], place: str) -> LogRow:
-    asked, given = record.get("input") or {}, record.get("output") or {}
-    evaluation, metadata = record.get("evaluation") or {}, record.get("metadata") or {}
+    asked, evaluation, metadata = (_object(record.get(name)) for name in ("input", "evaluation", "metadata"))
     read = next(
         (a.get("extracted_value") for a in record.get("answer_attribution") or () if isinstance(a, Mapping)), ""
     )
-    text, error = texts(given.get("raw"))[0], record.get("error")
     score = number(evaluation.get("score"))
+    epoch = metadata.get("epoch")
     return LogRow(
         place=place,
-        respondent=str(record.get("model_id") or ""),
-        answer=Response(text, "error", str(error)) if error else Response(text),
+        respondent=_respondent(record, metadata),
+        answer=_answer(record, metadata),
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
         question=str(asked.get("raw") or asked.get("formatted") or ""),
         form=str(metadata.get("form") or ""),
-        run=whole_number(metadata.get("run", 0), "run", place),
-        score=number(evaluation.get("is_correct")) if score is None else score,
+        run=whole_number(metadata.get("run", 0), "run", place)
+        if epoch is None
+        else max(whole_number(epoch, "epoch", place) - 1, 0),
+        score=None if metadata.get("scored") == "false" else number(evaluation.get("is_correct")) if score is None else score,
         read=str(read or ""),
-    )
+    )  # fmt: skip
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """The name that HQM stored the respondent under, else the model's id."""
+    return str(metadata.get("respondent") or record.get("model_id") or "").removeprefix("recorded/")
+
+
+def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
+    given, error, usage = _object(record.get("output")), record.get("error"), _object(record.get("token_usage"))
+    text = texts(given.get("raw"))[0] if given else _last_turn(record.get("messages"))
+    named = (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
+    detail = {ours: usage[theirs] for ours, theirs in named if isinstance(usage.get(theirs), int)}
+    state = str(metadata.get("state") or "")
+    if state in get_args(State):
+        reason = str(metadata.get("reason") or "") if metadata.get("scored") == "false" else ""
+        return Response(text, _ENDED.get(state, cast(State, state)), reason, detail)
+    if metadata.get("stop_reason") in ("max_tokens", "model_length"):
+        return Response(text, "truncated", "", detail)
+    return Response(text, "error", str(error), detail) if error else Response(text, "ok", "", detail)
+
+
+def _last_turn(messages: Any) -> str:
+    """What the assistant said last, of a conversation."""
+    said = [m for m in messages or () if isinstance(m, Mapping) and m.get("role") == "assistant"]
+    return texts(said[-1].get("content"))[0] if said else ""

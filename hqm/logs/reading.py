@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hqm.errors import AnswerError, DataError, UsageError
-from hqm.files.records import read_json, read_records, read_text
+from hqm.files.records import begins_with, read_json, read_records, read_text
 from hqm.logs import every_eval_ever, inspect_ai, lmms_eval, tables, vlmevalkit
 from hqm.logs.row import Log
 
@@ -28,7 +28,9 @@ def read_logs(paths: Iterable[Path], source: str = "auto") -> list[Log]:
         A file is none that a known tool wrote, or a folder has none.
     """
     if source not in SOURCES:
-        raise UsageError(f"there is no source {source!r}", remedy=f"--from takes {', '.join(SOURCES)}.")
+        raise UsageError(
+            f"there is no source {source!r}", remedy=f"--from takes {', '.join(SOURCES)}.", given=source, known=SOURCES
+        )
     logs = []
     for path in paths:
         inside = [log for file in files_in(path) if (log := _read(file, source, named=not path.is_dir())) is not None]
@@ -100,7 +102,7 @@ def _foreign(path: Path, *, also_tables: bool) -> bool:
     if suffix == ".json" and (document := _whole(path)) is not None:
         return inspect_ai.is_log(document) or lmms_eval.is_old_log(document)
     try:
-        records = read_records(path)
+        records = begins_with(path)
     except DataError:
         return False  # a release's own shape, such as a list of lists; its reader says what is wrong with it
     if lmms_eval.is_log(records) or vlmevalkit.is_log(records) or every_eval_ever.is_log(records):

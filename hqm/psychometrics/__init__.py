@@ -8,7 +8,9 @@ does not exist (`status` is not `ok` and `value` is NaN) or exists without meani
 from __future__ import annotations
 
 from hqm.psychometrics.agreement import ItemAgreement, item_agreement
+from hqm.psychometrics.answer_level import AnswerCorrelations, answer_correlations, with_raters
 from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement
+from hqm.psychometrics.binary_units import StageAgreement, stage_agreement
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
 from hqm.psychometrics.ceiling import (
     ChanceCorrected,
@@ -81,7 +83,22 @@ from hqm.psychometrics.items import (
 )
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
-from hqm.psychometrics.judging import JudgeAgreement, JudgeErrors, judge_errors, table_agreement
+from hqm.psychometrics.judging import (
+    JudgeAgreement,
+    JudgeErrors,
+    WeightedAgreement,
+    judge_errors,
+    table_agreement,
+    weighted_agreement,
+)
+from hqm.psychometrics.label_pooling import RaterErrors, dawid_skene, pooled_labels, rater_replicates
+from hqm.psychometrics.label_randomness import LabelRandomness, labels_at_random
+from hqm.psychometrics.label_sampling import (
+    active_probabilities,
+    errors_from_disagreement,
+    expected_width,
+    systematic_sample,
+)
 from hqm.psychometrics.leaks import Stratum
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
 from hqm.psychometrics.left_out_differences import LeftOutScores, difference_over_clusters, shared_variance
@@ -115,19 +132,25 @@ from hqm.psychometrics.response_bias import (
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
 from hqm.psychometrics.splitting import SplitHalf, split_half
 from hqm.psychometrics.standardized import standardized_alpha
+from hqm.psychometrics.study_comparison import Contest, StudiesCompared, compare_studies
+from hqm.psychometrics.study_forecast import Precision, StudySize, forecast, forecast_bounds
+from hqm.psychometrics.study_variance import StudyParts, study_parts
 from hqm.psychometrics.style import LengthElasticity, length_elasticity
 from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
 from hqm.psychometrics.two_way import agreement_bounds, never_narrower
 from hqm.psychometrics.weights import stream
+from hqm.psychometrics.word_counter import LengthCue, LengthRule, length_cue, own_words
 from hqm.psychometrics.wrong_keys import ItemToRead, ReadingList, reading_list
 
 __all__ = [
     "ICC",
     "Alpha",
+    "AnswerCorrelations",
     "BalancedScore",
     "BenchmarkAgreement",
     "BlandAltman",
@@ -137,6 +160,7 @@ __all__ = [
     "Coefficient",
     "Component",
     "Concordance",
+    "Contest",
     "Contradictions",
     "CorrectedScores",
     "Coverage",
@@ -167,9 +191,12 @@ __all__ = [
     "KendallW",
     "LabelError",
     "LabelErrors",
+    "LabelRandomness",
     "Leakage",
     "LeftOutScores",
+    "LengthCue",
     "LengthElasticity",
+    "LengthRule",
     "Moments",
     "Multitrait",
     "PairCoherence",
@@ -178,10 +205,12 @@ __all__ = [
     "Plan",
     "PlantedFaults",
     "PositionBias",
+    "Precision",
     "RangeRestriction",
     "RankStability",
     "Rasch",
     "RaschItem",
+    "RaterErrors",
     "RaterVariance",
     "ReadingList",
     "ReliabilityDifference",
@@ -189,14 +218,19 @@ __all__ = [
     "Replicates",
     "ResponseBias",
     "Saturation",
+    "ScaledScores",
     "Separation",
     "ShiftHeterogeneity",
     "SignalDetection",
     "SignificanceTest",
     "Solvability",
     "SplitHalf",
+    "StageAgreement",
     "Statistic",
     "Stratum",
+    "StudiesCompared",
+    "StudyParts",
+    "StudySize",
     "Subscore",
     "SubsetAgreement",
     "TableCheck",
@@ -204,10 +238,13 @@ __all__ = [
     "TopK",
     "TypeCoverage",
     "Violation",
+    "WeightedAgreement",
     "acquiescence",
+    "active_probabilities",
     "aggregate",
     "agreement_bounds",
     "agreement_left_out",
+    "answer_correlations",
     "balanced_score",
     "benchmark_agreement",
     "benjamini_hochberg",
@@ -217,22 +254,29 @@ __all__ = [
     "chance_corrected",
     "cheapest_designs",
     "check_table",
+    "compare_studies",
     "concordance",
     "contradicted_items",
     "criterion_validity",
     "cronbach_alpha",
     "crossed_components",
     "d_study",
+    "dawid_skene",
     "dependability",
     "difference_over_clusters",
     "drift_test",
     "duplicate_items",
     "equivalence",
     "equivalence_margin",
+    "error_factor",
+    "errors_from_disagreement",
     "expected_retest",
+    "expected_width",
     "family_dependence",
     "fleiss_kappa",
     "flip_rate",
+    "forecast",
+    "forecast_bounds",
     "form_reliability",
     "g_and_phi",
     "g_study",
@@ -261,11 +305,13 @@ __all__ = [
     "kr21",
     "krippendorff_alpha",
     "label_error_candidates",
+    "labels_at_random",
     "labels_needed",
     "lambda2",
     "leakage_cues",
     "leave_one_out",
     "left_out_bounds",
+    "length_cue",
     "length_elasticity",
     "mean_shift",
     "minimum_detectable_difference",
@@ -275,18 +321,21 @@ __all__ = [
     "noise_floor",
     "omega_of_types",
     "omega_t",
+    "own_words",
     "pair_coherence",
     "pair_order",
     "paired_differences",
     "partial_pearson",
     "pearson",
     "planted_faults",
+    "pooled_labels",
     "position_bias",
     "ppi_scores",
     "prmse",
     "range_restriction",
     "rank_stability",
     "rasch",
+    "rater_replicates",
     "rater_share",
     "reading_list",
     "reliability_difference",
@@ -298,6 +347,7 @@ __all__ = [
     "rogan_gladen_scores",
     "sampling_probability",
     "saturation",
+    "scaled_scores",
     "separation",
     "shared_variance",
     "shift_heterogeneity",
@@ -307,18 +357,23 @@ __all__ = [
     "spearman",
     "spearman_brown",
     "split_half",
+    "stage_agreement",
     "standardized_alpha",
     "standardized_reliability",
     "stratified_alpha",
     "stream",
+    "study_parts",
     "subscore_value",
+    "systematic_sample",
     "table_agreement",
     "temperature_curve",
     "too_few_families",
     "too_near_a_bound",
     "top_k_overlap",
     "type_coverage",
+    "weighted_agreement",
     "weighted_reliability",
     "williams_test",
+    "with_raters",
     "with_wrong_keys",
 ]

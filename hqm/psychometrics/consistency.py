@@ -281,6 +281,16 @@ def too_wide(x: Array) -> str:
     return f"{x.shape[1]} items but only {x.shape[0]} respondents: use types or parcels of items instead"
 
 
+def weighted_covariances(x: Array, weights: Array) -> Array:
+    """(replicates, items, items): the covariances of scores (respondents, items), each counted (replicates, respondents) times."""
+    x = x - x.mean(axis=0)
+    m, k = x.shape
+    size = weights.sum(axis=1)[:, None, None]
+    means = (weights @ x)[:, :, None] / size
+    products = (weights @ (x[:, :, None] * x[:, None, :]).reshape(m, k * k)).reshape(-1, k, k)
+    return np.asarray((products / size - means * means.transpose(0, 2, 1)) * size / (size - 1))
+
+
 def with_bootstrap(
     x: Array,
     statistic: Callable[[Array], float],
@@ -290,8 +300,12 @@ def with_bootstrap(
     *,
     items: int = 2,
     flags: tuple[str, ...] = (),
+    drawn: Callable[[Array], Array] | None = None,
 ) -> Coefficient:
-    """A coefficient of complete scores, with the bootstrap interval over respondents where a generator is given."""
+    """A coefficient of complete scores, with the bootstrap interval over respondents where a generator is given.
+
+    `drawn` takes all replicates at once: multiplicities (replicates, respondents) to values (replicates,).
+    """
     m = x.shape[0]
     refusal = refusal_of(x, what, items=items)
     if refusal:
@@ -303,7 +317,7 @@ def with_bootstrap(
         return Coefficient.absent("degenerate", f"{what} divides by zero: items depend linearly or totals agree", m)
     bounds, se = None, math.nan
     if rng is not None:
-        bounds, se = respondent_bootstrap(one_by_one(lambda i: statistic(x[i])), m, rng, families=families)
+        bounds, se = respondent_bootstrap(drawn or one_by_one(lambda i: statistic(x[i])), m, rng, families=families)
     low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
     method = bounds.method if bounds else what
     return Coefficient(value, low, high, m, method=method, se=se, flags=flags + flags_of(x, value))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
+from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped_alike
 from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.judging import JudgeErrors, judge_errors
 from hqm.psychometrics.result import Coefficient
@@ -46,6 +46,8 @@ def ppi_scores(
     *,
     fewest: int = FEWEST_LABELS,
     weight: float | None = None,
+    probabilities: npt.ArrayLike | None = None,
+    rater_variance: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> CorrectedScores:
     """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of some of them.
@@ -55,16 +57,29 @@ def ppi_scores(
 
     Nothing is assumed about how the judge errs. Angelopoulos, Duchi and Zrnic (2023). PPI++. arXiv 2311.01453.
 
+    Where the labelled items were drawn with unequal probabilities p, means of them are Hajek's, with weights 1 / p:
+
+        theta = lambda mean(A) + sum w (H - lambda A) / sum w,    SE^2 = sum (1 - p)(w (e - mean e) / sum w)^2 + var(H) / N
+
+    Horvitz and Thompson (1952). JASA, 47, 663-685; Zrnic and Candes (2024). arXiv 2403.03208.
+
     - `automatic, human`: (respondents, items), NaN where there is none; the labelled items must be a random sample.
     - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster sums.
     - `fewest`: With fewer labels lambda is 0, and the score is the human mean (flag `FEW_LABELS`).
     - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference.
+    - `probabilities`: (respondents, items): with which probability each item was labelled; NaN leaves a label out.
+    - `rater_variance`: (respondents,): what the raters' own errors add to the variance of each score.
 
     A respondent without 2 labels is `insufficient`. Scores of 0/1 labels may leave 0..1 a little and are not cut.
     """
     a, h = shaped_alike(automatic, human, "respondents, items")
     label = labels_of(clusters, a.shape[1])
-    rows = [_ppi(a[i], h[i], label, fewest, weight, level) for i in range(a.shape[0])]
+    extra = np.zeros(len(a)) if rater_variance is None else np.asarray(rater_variance, dtype=np.float64)
+    if probabilities is None:
+        rows = [_ppi(a[i], h[i], label, fewest, weight, level, float(extra[i])) for i in range(len(a))]
+    else:
+        p = shaped_alike(a, probabilities, "respondents, items")[1]
+        rows = [_weighted(a[i], h[i], p[i], label, fewest, weight, level, float(extra[i])) for i in range(len(a))]
     scores, raw, labelled, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
     return CorrectedScores(scores, raw, labelled, lambdas, labels, before, _ranks([s.value for s in scores]))
@@ -84,7 +99,7 @@ def _mean_variance(x: Array, label: npt.NDArray[np.generic]) -> float:
 
 
 def _ppi(
-    a: Array, h: Array, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float
+    a: Array, h: Array, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float, extra: float
 ) -> tuple[Coefficient, float, float, float, int]:
     scored = np.isfinite(a)
     with_both, rest = scored & np.isfinite(h), scored & ~np.isfinite(h)
@@ -103,22 +118,77 @@ def _ppi(
     variance = _mean_variance(y - lam * x, label[with_both])
     if lam:
         variance += lam**2 * _mean_variance(a[rest], label[rest])
-    if not math.isfinite(variance):
-        corrected = Coefficient(value, n=size, method="one cluster: no interval")
-        return corrected, raw, float(y.mean()), lam, size
+    method = "PPI++" if lam else "human labels"
+    return _with_ends(value, variance, extra, size, fewest, level, method), raw, float(y.mean()), lam, size
 
-    se = math.sqrt(variance)
+
+def _with_ends(
+    value: float, variance: float, extra: float, size: int, fewest: int, level: float, method: str
+) -> Coefficient:
+    if not math.isfinite(variance):
+        return Coefficient(value, n=size, method="one cluster: no interval")
+    se = math.sqrt(variance + extra)
     half = normal_quantile(level) * se
     # labels without any variance would have an error bar of 0
-    ends = (value - half, value + half) if se > 0 else (math.nan, math.nan)
+    ends = (value - half, value + half) if variance > 0 else (math.nan, math.nan)
     flags = ("FEW_LABELS",) if size < fewest else ()
-    flags = flags if se > 0 else (*flags, "NO_VARIANCE")
-    method = "PPI++" if lam else "human labels"
-    return Coefficient(value, *ends, size, level, method, se=se, flags=flags), raw, float(y.mean()), lam, size
+    flags = flags if variance > 0 else (*flags, "NO_VARIANCE")
+    method = f"{method}, raters' errors" if extra > 0 else method
+    return Coefficient(value, *ends, size, level, method, se=se, flags=flags)
+
+
+def _weighted(
+    a: Array,
+    h: Array,
+    p: Array,
+    label: npt.NDArray[np.generic],
+    fewest: int,
+    weight: float | None,
+    level: float,
+    extra: float,
+) -> tuple[Coefficient, float, float, float, int]:
+    """One respondent's score from labels that were drawn with the probabilities `p`."""
+    scored: Flags = np.isfinite(a)
+    used = scored & np.isfinite(h) & np.isfinite(p)
+    size, total = int(used.sum()), int(scored.sum())
+    raw = float(a[scored].mean()) if total else math.nan
+    if size < 2:
+        reason = f"a corrected score needs 2 human labels with their probability, there are {size}"
+        return Coefficient.absent("insufficient", reason, size), raw, math.nan, math.nan, size
+    y, x, chance = h[used], a[used], p[used]
+    w = 1 / chance
+    mean_y, mean_x = float(np.average(y, weights=w)), float(np.average(x, weights=w))
+    lam = 0.0
+    if size >= fewest:
+        # what the design's variance counts: an answer that was certain to be drawn adds none
+        counted = w**2 * (1 - chance) if (chance < 1).any() else w
+        spread = float((counted * (x - mean_x) ** 2).sum())
+        best = float((counted * (y - mean_y) * (x - mean_x)).sum()) / spread if spread > 0 else 0.0
+        lam = min(1.0, max(0.0, best)) if weight is None else weight
+    value = mean_y + lam * (raw - mean_x)
+    error = y - lam * x
+    parts = np.sqrt(1 - chance) * w * (error - np.average(error, weights=w)) / w.sum()
+    _, member = np.unique(label[used], return_inverse=True)
+    sums = np.bincount(member, weights=parts)
+    clusters = len(sums)
+    variance = clusters / (clusters - 1) * float((sums**2).sum()) if clusters > 1 else math.nan
+    # the answers themselves are a sample of those that could have been asked for, as much alike within a picture as their scores
+    alone, together = (_mean_variance(a[scored], each[scored]) for each in (np.arange(len(a)), label))
+    alike = together / alone if alone > 0 and math.isfinite(together) else 1.0
+    variance += alike * float(np.average((y - mean_y) ** 2, weights=w)) * size / (size - 1) / total
+    method = f"{'PPI++' if lam else 'human labels'}, weighted by 1 / probability"
+    return _with_ends(value, variance, extra, size, fewest, level, method), raw, mean_y, lam, size
 
 
 def rogan_gladen(
-    rate: float, n: int, sensitivity: float, positives: int, specificity: float, negatives: int, *, level: float = 0.95
+    rate: float,
+    n: int,
+    sensitivity: float,
+    positives: float,
+    specificity: float,
+    negatives: float,
+    *,
+    level: float = 0.95,
 ) -> Coefficient:
     """The true share of 1 behind a judge's share, given its sensitivity and specificity in a calibration sample.
 

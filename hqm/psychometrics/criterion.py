@@ -30,6 +30,8 @@ class CriterionValidity:
     - `ceiling`: The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
     - `reliability_automatic, reliability_human`: Generalizability over items of both scores.
     - `influence`: `full` without each respondent in turn.
+    - `n_labelled, n_cells`: labelled items a respondent (their mean where respondents have other items), and pairs of an
+      automatic score and a label that were used.
     - `residual_human, true_human`: Variance of a human item score within, and of human scores between respondents;
       `labels_needed` uses them.
     """
@@ -47,43 +49,37 @@ class CriterionValidity:
     residual_human: float = math.nan
     true_human: float = math.nan
     flags: tuple[str, ...] = ()
+    n_cells: int = 0
 
 
 def criterion_validity(
     automatic: npt.ArrayLike,
     human: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
     *,
     n_eff: float | None = None,
     level: float = 0.95,
 ) -> CriterionValidity:
     """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without attenuation.
 
-    The correlation over the same labelled items is flattered by what the two scores share: the luck of those items and
-    answers. The correlation with the full automatic score is weakened by the few labelled items. The third value takes
-    the items' sampling error out of both and the shared error out of the covariance:
+    Over the same labelled items the luck of these items flatters; with the full automatic score the few labels weaken. The third
+    value takes the items' sampling error out of both and the shared error out of the covariance:
 
         (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH = MP_AH / n
 
-    with MS the residual mean square of respondent x item and MP the residual mean product on labelled items; where items
-    share a picture, residuals are summed within pictures before they are squared (`relative_error`). Over other respondents
-    the ends of Fisher's interval of the raw correlation are stretched as the value is; for these respondents every cluster of
-    items is left out.
+    with MS and MP residual mean squares and products, summed within pictures (`relative_error`). Over other respondents Fisher's
+    ends are stretched as the value is; for these respondents every cluster of items is left out.
 
-    Spearman, C. (1904). American Journal of Psychology, 15, 72-101; correlated errors: Zimmerman, D. W. and Williams,
-    R. H. (1977). British Journal of Mathematical and Statistical Psychology, 30, 135-147. Always read beside the raw
-    value (Standards for Educational and Psychological Testing 2014, standard 1.21).
+    Spearman (1904). American Journal of Psychology, 15, 72-101; Zimmerman and Williams (1977). BJMSP, 30, 135-147.
 
     - `automatic`: (respondents, items): NaN items are left out for all.
-    - `human`: The same shape: NaN where no person judged. Labelled items must be a random sample of the items; those
-      labelled for every respondent are used.
-    - `clusters`: (items,): labels of what items share.
-    - `n_eff`: The number of independent respondents, where some are relatives.
+    - `human`: The same shape: NaN where no person judged; a random sample. Other items for each respondent count as error.
+    - `weights`: The same shape: 1 / probability of being labelled; human means are then Hajek's.
+    - `clusters`: (items,): labels of what items share. `n_eff`: how many respondents are independent.
 
-    A part is `insufficient` below 3 respondents, 2 items or 2 labelled items (2 pictures); `degenerate` where a score does
-    not vary or its variance is all sampling error. The disattenuated value
-    has no interval below 10 independent respondents. Flags: `ATTENUATION` (the human score's reliability is below .95),
-    `DOMINANT_MODEL`, `CAPPED` (the disattenuated value exceeded 1).
+    A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate` where a score is all sampling error. No interval
+    of the third below 10 respondents. Flags: `ATTENUATION` (human reliability below .95), `DOMINANT_MODEL`, `CAPPED`.
 
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
@@ -98,21 +94,37 @@ def criterion_validity(
     labels = labels_of(clusters, a.shape[1])[known]
     a, h = a[:, known], h[:, known]
     labelled: Flags = np.asarray(np.isfinite(h).all(axis=0))
+    paired = np.isfinite(h)
+    if weights is not None or (paired != labelled).any():
+        w = np.ones(h.shape) if weights is None else np.asarray(weights, dtype=np.float64)[:, known]
+        return _own_items(a, h, np.where(paired, w, 0.0), labels, n_eff, level)
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
         reason = (
             "criterion validity needs 3 respondents and 2 items that are scored and labelled for all of them, "
             f"there are {m} respondents, {n} scored and {size} labelled items"
         )
-        none = Coefficient.absent("insufficient", reason, m)
-        nan = math.nan
-        lone = Influence(nan, status="insufficient", reason=reason)
-        return CriterionValidity(none, none, none, nan, nan, nan, lone, m, n, size)
+        return _none(reason, m, n, size)
     part, judged = a[:, labelled], h[:, labelled]
-    x, y = a.mean(axis=1), judged.mean(axis=1)
+    moments = _moments(a, judged, labels, labelled)
+    return _study(moments, part.mean(axis=1), (m, n, size, m * size), n_eff, level)
+
+
+def _none(reason: str, m: int, n: int, size: int) -> CriterionValidity:
+    none, nan = Coefficient.absent("insufficient", reason, m), math.nan
+    return CriterionValidity(
+        none, none, none, nan, nan, nan, Influence(nan, status="insufficient", reason=reason), m, n, size
+    )
+
+
+def _study(
+    moments: _Moments, same_items: Array, counts: tuple[int, int, int, int], n_eff: float | None, level: float
+) -> CriterionValidity:
+    """The study of scores whose error variances are known; `counts` are respondents, items, labels of each, and pairs."""
+    m, n, size, cells = counts
+    x, y = moments.x[:, -1], moments.y[:, -1]
     full = replace(pearson(x, y, level=level, n_effective=n_eff), n_items=n)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
-    moments = _moments(a, judged, labels, labelled)
     if full.status == "ok":
         full = never_narrower(replace(full, fixed=left_out_bounds(full.value, moments.correlations())))
     s_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
@@ -122,7 +134,7 @@ def criterion_validity(
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
     ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
-    same = replace(pearson(part.mean(axis=1), y, level=level, n_effective=n_eff), n_items=size)
+    same = replace(pearson(same_items, y, level=level, n_effective=n_eff), n_items=size)
     return CriterionValidity(
         full,
         same,
@@ -137,7 +149,49 @@ def criterion_validity(
         moments.v_h * size,
         s_h - moments.v_h,
         flags,
+        cells,
     )
+
+
+def _own_items(
+    a: Array, h: Array, w: Array, labels: npt.NDArray[np.generic], n_eff: float | None, level: float
+) -> CriterionValidity:
+    """The study where respondents have other labelled items, or labels other weights: what is paired is used."""
+    number = np.unique(labels, return_inverse=True)[1]
+    count = int(number.max(initial=-1)) + 1
+
+    def by_cluster(values: Array) -> Array:
+        return np.array([np.bincount(number, weights=row, minlength=count) for row in values]).reshape(
+            len(values), count
+        )
+
+    enough = (by_cluster(w) > 0).sum(axis=1) >= 2
+    a, h, w = a[enough], h[enough], w[enough]
+    m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
+    size = round(cells / m) if m else 0
+    if m < 3 or n < 2:
+        reason = (
+            "criterion validity needs 3 respondents with labels on two pictures each, "
+            f"there are {m}, with {n} items that are scored for all of them"
+        )
+        return _none(reason, m, n, size)
+    share = w / w.sum(axis=1, keepdims=True)
+    human = np.where(w > 0, h, 0.0)
+    means = (share * human).sum(axis=1, keepdims=True)
+    errors = by_cluster(share * (human - means))
+    pictures = (by_cluster(w) > 0).sum(axis=1)
+    unbiased = pictures / (pictures - 1)
+    automatic = relative_error(a, number)
+    v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
+    v_h = float((unbiased * (errors**2).sum(axis=1)).mean())
+    shared = float((unbiased * (automatic.residuals / n * errors).sum(axis=1)).mean())
+    x = (automatic.sums.sum(axis=1, keepdims=True) - automatic.sums) / (n - automatic.sizes)
+    sums, weights = by_cluster(w * human), by_cluster(w)
+    y = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum(axis=1, keepdims=True) - weights)
+    moments = _Moments(
+        np.hstack([x, a.mean(axis=1, keepdims=True)]), np.hstack([y, means]), v_a, v_h, shared
+    )  # fmt: skip
+    return _study(moments, (share * np.where(w > 0, a, 0.0)).sum(axis=1), (m, n, size, cells), n_eff, level)
 
 
 def _plain(x: Array, y: Array) -> float:

@@ -25,14 +25,14 @@ class DStudy:
     universe: float
     relative: float
     absolute: float
-    sizes: tuple[tuple[str, int], ...]
+    sizes: tuple[tuple[str, float], ...]
     fixed: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str = ""
 
 
-def d_study(study: GStudy, sizes: Mapping[str, int] | None = None, *, fixed: Sequence[str] = ()) -> DStudy:
+def d_study(study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: Sequence[str] = ()) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
         universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are all fixed
@@ -122,7 +122,7 @@ class Plan:
 def cheapest_designs(
     study: GStudy,
     grid: Mapping[str, Sequence[int]],
-    cost: Callable[[Mapping[str, int]], float],
+    cost: Callable[[Mapping[str, float]], float],
     *,
     targets: Sequence[float] = (0.8, 0.9, 0.95),
     coefficient: str = "phi",

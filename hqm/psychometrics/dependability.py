@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,11 @@ from hqm.psychometrics.decision import DStudy, d_study
 from hqm.psychometrics.generalizability import GStudy, g_study
 from hqm.psychometrics.moments import without_each
 from hqm.psychometrics.respondent_spread import (
-    FEW_PLACES,
     Spread,
     hull,
-    normal_places,
     spread_of_others,
     spread_of_these,
+    student_places,
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 
@@ -42,14 +41,20 @@ class Dependability:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Errors:
-    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly they are known."""
+    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly their logarithms are known.
+
+    `alone` is what items add to the absolute error, for all respondents alike.
+    """
 
     relative: float
     relative_error: float
     averaged: float
-    absolute: float
+    alone: float
     absolute_error: float
     blocks: int
+    ratio_error: float = 0.0
+    """The standard error of the logarithm of absolute error over universe variance; 0 where it is not known, and where
+    occasions have effects of their own, for which its coverage was not measured."""
 
 
 def g_and_phi(
@@ -69,7 +74,8 @@ def g_and_phi(
 
         G = U / (U + relative error),   Phi = U / (U + absolute error);   U, errors: `d_study`
 
-    For these respondents the variance between scores is noncentral chi-square, for others chi-square, on the logit scale for
+    For these respondents the variance between scores is noncentral chi-square or, for Phi of replicated occasions, comes with
+    the errors from leaving out each picture (log((1 - Phi) / Phi) on Student's t); for others it is chi-square, on the logit scale for
     scores between 0 and 1. How exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
     Generalizability Theory, chapters 4 to 7; the intervals' coverage is in docs/psychometrics_coverage.md.
 
@@ -93,15 +99,16 @@ def g_and_phi(
     nested = {"item": ("picture", labels)}
     effects = _replicated(names, labels) if replicated else None
     study = g_study(x, names, nested=nested, effects=effects, level=level)
-    design = d_study(study, {"item": study.sizes[1], facet: 1}) if study.status == "ok" else d_study(study)
-    if design.status != "ok":
-        none = Coefficient.absent(design.status, design.reason, x.shape[0])
-        return Dependability(none, none, study, design)
     # what has no score at all is no part of the study
     kept = np.isfinite(x).any(axis=(1, 2))
     known = np.isfinite(x[kept]).any(axis=(0, 2))
     x, labels = x[kept][:, known], labels[known]
-    errors = _errors(x, names, labels, effects, study)
+    answered = _answered(x, labels, study)
+    design = d_study(study, {**answered, facet: 1}) if study.status == "ok" else d_study(study)
+    if design.status != "ok":
+        none = Coefficient.absent(design.status, design.reason, x.shape[0])
+        return Dependability(none, none, study, design)
+    errors = _errors(x, names, labels, effects, study, answered)
     return Dependability(
         _coefficient(design.g, False, x, errors, study, n_effective, level),
         _coefficient(design.phi, True, x, errors, study, n_effective, level),
@@ -117,10 +124,29 @@ def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[l
     return [[respondent], *within, *([respondent, *part] for part in within)]
 
 
-def _weights(study: GStudy, sizes: Sequence[int], occasions: int, *, absolute: bool) -> Array:
+def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[str, float]:
+    """How many items, and how many pictures, a score rests on: the harmonic mean over respondents and occasions."""
+    if study.status != "ok":
+        return {}
+    scored = np.isfinite(x)
+    if scored.all():
+        return {"item": x.shape[1]}
+    counts = scored.sum(axis=1).astype(np.float64)
+    several = counts > 0
+    answered = {"item": 1 / float((1 / counts[several]).mean())}
+    if study.nested:
+        place = np.unique(labels, return_inverse=True)[1]
+        own = np.zeros((int(place.max()) + 1, *counts.shape))
+        np.add.at(own, place, np.moveaxis(scored, 1, 0))
+        # unequal pictures count as so many equal ones
+        answered["picture"] = 1 / float(((own**2).sum(axis=0)[several] / counts[several] ** 2).mean())
+    return answered
+
+
+def _weights(study: GStudy, answered: Mapping[str, float], occasions: int, *, absolute: bool) -> Array:
     """(effects,): what each component adds to the error of a mean over all items and so many occasions."""
-    _, items, _ = sizes
-    groups = {group: items / per for _, group, _, per in study.nested}
+    items = answered["item"]
+    groups = {group: answered.get(group, items / per) for _, group, _, per in study.nested}
     counts = {study.facets[1]: float(items), study.facets[2]: float(occasions), **groups}
     rows = []
     for component in study.components:
@@ -136,21 +162,38 @@ def _errors(
     labels: npt.NDArray[np.generic],
     effects: Sequence[Sequence[str]] | None,
     study: GStudy,
+    answered: Mapping[str, float],
 ) -> _Errors:
     values = np.array([component.value for component in study.components])
-    relative = _weights(study, x.shape, 1, absolute=False)
-    averaged = _weights(study, x.shape, x.shape[2], absolute=False)
-    alone = _weights(study, x.shape, 1, absolute=True) - relative
+    relative = _weights(study, answered, 1, absolute=False)
+    averaged = _weights(study, answered, x.shape[2], absolute=False)
+    alone = _weights(study, answered, 1, absolute=True) - relative
     _, left = without_each(x, names, "item", nested={"item": ("picture", labels)}, effects=effects)
     left = left[np.isfinite(left).all(axis=1)]
     blocks = len(left)
 
-    def error(of: Array) -> float:
-        return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) if blocks > 1 else math.nan
+    def error(weights: Array) -> float:
+        size, of = float(weights @ values), left @ weights
+        if blocks < 2 or not size > 0:
+            return 0.0
+        return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) / size
 
-    size = float(relative @ values)
-    log = error(left @ relative) / size if size > 0 else 0.0
-    return _Errors(size, log, float(averaged @ values), float(alone @ values), error(left @ alone), blocks)
+    return _Errors(
+        float(relative @ values), error(relative), float(averaged @ values), float(alone @ values), error(relative + alone),
+        blocks, _ratio_error(left[:, _place(study)], left @ (relative + alone)) if effects else 0.0,
+    )  # fmt: skip
+
+
+def _place(study: GStudy) -> int:
+    return [tuple(component.effect) for component in study.components].index((study.facets[0],))
+
+
+def _ratio_error(universe: Array, absolute: Array) -> float:
+    """The jackknife's standard error of log(absolute error / universe variance), from both without each picture."""
+    if len(universe) < 2 or not ((universe > 0).all() and (absolute > 0).all()):
+        return 0.0
+    logs = np.log(absolute) - np.log(universe)
+    return math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
 
 
 def _coefficient(
@@ -170,6 +213,8 @@ def _coefficient(
     if errors.blocks >= 5 and errors.relative > 0:
         these = spread_of_these(between, errors.averaged, respondents)
         fixed = _bounds(value, these, errors, absolute, level, "noncentral chi-square and picture jackknife")
+        if absolute and errors.ratio_error > 0 and 0 < value < 1:
+            fixed = _bounds_of_phi(value, errors, level)
     size = size_of(respondents, n_effective)
     if respondents > 3 and size > 1 and between > 0 and errors.relative > 0:
         with np.errstate(invalid="ignore"):
@@ -180,19 +225,27 @@ def _coefficient(
     return Coefficient(value, low, high, respondents, level, method, fixed=fixed, flags=study.flags)
 
 
-def _bounds(value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str) -> Bounds:
-    from scipy.special import stdtrit
+def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
+    """Phi for these respondents: on the logit scale, from leaving out each picture.
 
-    df = max(errors.blocks - 1, 1)
-    places = stdtrit(df, FEW_PLACES) if errors.blocks > 1 else np.zeros(1)
-    scale = np.exp(np.clip(np.nan_to_num(errors.relative_error) * places, -50.0, 50.0))[None, None, :, None]
-    factor = spread.errors[..., None, None] * scale
-    relative, averaged = errors.relative * factor, errors.averaged * factor
-    universe = np.maximum(spread.values[..., None, None] - averaged, 0.0)
-    alone = 0.0
-    if absolute:
-        ways = normal_places(FEW_PLACES[::2])
-        alone = np.maximum(errors.absolute + np.nan_to_num(errors.absolute_error) * ways, 0.0)
-    drawn = universe / (universe + relative + alone)
+    Items make some respondents' scores spread more and all of them shift at once, so that the variance between respondents
+    and the absolute error go together; only leaving out pictures from both sees that.
+    """
+    from scipy.stats import t
+
+    middle = math.log((1 - value) / value)
+    half = float(t.ppf(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
+    low, high = (1 / (1 + math.exp(min(middle + side * half, 700.0))) for side in (1, -1))
+    return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
+
+
+def _bounds(value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str) -> Bounds:
+    # the variance of few pictures' own effects has heavier tails than its jackknife error knows
+    df = (errors.blocks - 1) / (2 if absolute else 1)
+    places = student_places(df) if errors.blocks > 1 else np.zeros(1)
+    scale = np.exp(np.clip((errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0))
+    own = spread.errors[..., None]
+    universe = np.maximum(spread.values[..., None] - errors.averaged * own * scale, 0.0)
+    drawn = universe / (universe + (errors.relative * own + (errors.alone if absolute else 0.0)) * scale)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)

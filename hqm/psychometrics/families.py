@@ -55,7 +55,11 @@ def too_near_a_bound(scores: npt.ArrayLike) -> str:
     x = x[np.isfinite(x)]
     if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
         return ""
-    mean, variance = float(x.mean()), float(x.var(ddof=1))
+    from scipy.stats import chi2
+
+    mean, observed = float(x.mean()), float(x.var(ddof=1))
+    # of few scores the variance is often too small to show the tail: its upper quartile is what counts
+    variance = observed * (len(x) - 1) / float(chi2.ppf(0.25, len(x) - 1))
     total = mean * (1 - mean) / variance - 1
     if total <= 0:
         return ""
@@ -64,7 +68,7 @@ def too_near_a_bound(scores: npt.ArrayLike) -> str:
     if excess <= TAILED:
         return ""
     return (
-        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation {math.sqrt(variance):.3f}): how far other "
+        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation {math.sqrt(observed):.3f}): how far other "
         f"respondents would spread cannot be told from these {len(x)}"
     )
 
@@ -73,21 +77,20 @@ FEWEST_FAMILIES = 5
 """Where respondents are relatives, fewer families than this say too little of how alike relatives are."""
 
 
-def too_few_families(families: Sequence[str]) -> str:
+def too_few_families(families: Sequence[str], fewest: int = FEWEST_FAMILIES) -> str:
     """Why nothing can be said of other respondents, where the respondents are of few families; empty where it can.
 
-    Below five families their likeness is hardly known, and no effective number of respondents stands on firm ground:
-    intervals over respondents then hold the truth in 85 % of cases or fewer (docs/psychometrics_coverage.md).
+    Below five families, or ten for what needs ten respondents (`fewest`), intervals hold the truth in 85 % or fewer.
 
     >>> too_few_families(["a", "a", "b", "c"]), too_few_families(["a", "b", "c"])
     ('4 respondents are of 3 families: an interval over other respondents needs 5', '')
     """
     count, many = len(families), len(set(families))
-    if many == count or many >= FEWEST_FAMILIES:
+    if many == count or many >= fewest:
         return ""
     if many == 1:
         return f"all {count} respondents are of one family: nothing is known of other families"
-    return f"{count} respondents are of {many} families: an interval over other respondents needs {FEWEST_FAMILIES}"
+    return f"{count} respondents are of {many} families: an interval over other respondents needs {fewest}"
 
 
 def family_dependence(

@@ -175,7 +175,7 @@ def _equations(sums: Margins, counts: Margins, depths: Sequence[Depth]) -> tuple
     squares: dict[Depth, Margins] = {}
 
     def row(depth: Depth) -> list[float]:
-        inverse = _inverse(counts[depth])
+        inverse = inverse_of(counts[depth])
         coefficients = []
         for other in depths:
             joint = tuple(map(max, depth, other))
@@ -235,7 +235,7 @@ def without_each(
     finest = tuple(axis.depth for axis in axes)
     sums = Margins(np.where(filled, x - (study.mean if filled.any() else 0.0), 0.0), axes, finest)
     counts = Margins(filled.astype(np.float64), axes, finest)
-    blocks = _Blocks(sums, counts, place)
+    blocks = Blocks(sums, counts, place)
     depths = depths_of(axes, effects)
     grand = tuple(0 for _ in axes)
     rows = np.stack([blocks.row(depth, depths) for depth in (grand, *depths)], axis=1)
@@ -251,7 +251,7 @@ def _known(rows: Array) -> bool:
     return bool(np.isfinite(rows).all()) and bool((np.abs(rows[:, :-1]).max(axis=1) > 0).all())
 
 
-class _Blocks:
+class Blocks:
     """The equations without each block of one axis: a row of coefficients with its sum of squares, for every block."""
 
     def __init__(self, sums: Margins, counts: Margins, place: int) -> None:
@@ -271,12 +271,12 @@ class _Blocks:
     def row(self, depth: Depth, depths: Sequence[Depth]) -> Array:
         joints = [tuple(map(max, depth, other)) for other in depths]
         if depth[self.place]:
-            inverse = _inverse(self.counts[depth])
+            inverse = inverse_of(self.counts[depth])
             parts = [self._squared(joint)[depth] * inverse for joint in joints]
             own = np.stack([self.total(part, depth[self.place]) for part in [*parts, self.sums[depth] ** 2 * inverse]])
             return np.asarray((own.sum(axis=1, keepdims=True) - own).T)
         kept = self.by_block(depth)
-        inverse = _inverse(self.counts[depth] - self.counts[kept])
+        inverse = inverse_of(self.counts[depth] - self.counts[kept])
         columns = []
         for joint in joints:
             if joint[self.place]:
@@ -296,6 +296,7 @@ class _Blocks:
         return self.squares[joint]
 
 
-def _inverse(counts: Array) -> Array:
+def inverse_of(counts: Array) -> Array:
+    """1 / counts, and 0 where there is nothing to count."""
     # counts are sums of ones: below a half there is nothing
     return np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0.5)

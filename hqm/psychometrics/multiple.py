@@ -24,9 +24,9 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     flat = np.asarray(p, dtype=np.float64)
     adjusted, known = np.full(flat.shape, np.nan), np.isfinite(flat)
     if known.any():
-        from statsmodels.stats.multitest import fdrcorrection
+        from scipy.stats import false_discovery_control
 
-        adjusted[known] = fdrcorrection(flat[known])[1]
+        adjusted[known] = false_discovery_control(flat[known])
     return adjusted
 
 

@@ -18,12 +18,18 @@ from hqm.psychometrics.consistency import (
     relative_error,
     too_wide,
     varies_of,
+    weighted_covariances,
     with_bootstrap,
 )
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.two_way import FEWEST_CLUSTERS, never_narrower, spread_left_out
+from hqm.psychometrics.two_way import FEWEST_CLUSTERS, LARGEST, half_width_without, never_narrower, spread_left_out
+
+COVARIANCES = 4_000_000
+"""So many covariances of resampled respondents are in memory at once."""
+CONSTANT = 1e-12
+"""An item whose variance is a smaller share of what it has elsewhere is constant, but for rounding."""
 
 
 def omega_t(
@@ -54,16 +60,28 @@ def omega_t(
         if x.shape[0] <= x.shape[1]:
             return Coefficient.absent("not_applicable", too_wide(x), x.shape[0])
 
-    def value(x: Array) -> float:
-        if not varies_of(x).all():
-            return math.nan
-        r = np.corrcoef(x.T)
-        return float(minres_loadings(r).sum()) ** 2 / float(r.sum())
+    def drawn(weights: Array) -> Array:
+        """Of resampled respondents, a few replicates at a time: their covariances are what takes memory."""
+        steps = range(0, len(weights), max(1, COVARIANCES // x.shape[1] ** 2))
+        return np.concatenate([_of_covariances(weighted_covariances(x, weights[i : i + steps.step])) for i in steps])
 
-    omega = with_bootstrap(x, value, "omega", rng, families, items=3)
+    omega = with_bootstrap(
+        x, lambda x: float(drawn(np.ones((1, len(x))))[0]), "omega", rng, families, items=3, drawn=drawn
+    )
     if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
         return replace(omega, flags=(*omega.flags, "HEYWOOD"))
     return omega
+
+
+def _of_covariances(covariances: Array) -> Array:
+    """(replicates,): omega of covariances (replicates, items, items); NaN where an item does not vary."""
+    variances = np.einsum("rii->ri", covariances)
+    varies = (variances > CONSTANT * variances.max(axis=0, initial=0.0)).all(axis=1)
+    deviations = np.sqrt(variances[varies])
+    r = covariances[varies] / (deviations[:, :, None] * deviations[:, None, :])
+    values = np.full(len(covariances), math.nan)
+    values[varies] = minres_loadings(r).sum(axis=1) ** 2 / r.sum(axis=(1, 2))
+    return values
 
 
 def omega_of_types(
@@ -171,29 +189,33 @@ def _shared_errors(parts: Sequence[_Part]) -> Array:
 
 
 def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:
-    deviation = np.sqrt(np.diag(covariances))
-    scale = np.outer(deviation, deviation)
+    values, loadings = _omegas(covariances[None], errors[None])
+    return float(values[0]), loadings[0]
+
+
+def _omegas(covariances: Array, errors: Array) -> tuple[Array, Array]:
+    """Omega (replicates,) and the loadings (replicates, types) of covariances (replicates, types, types)."""
+    deviations = np.sqrt(np.einsum("rii->ri", covariances))
+    scale = deviations[:, :, None] * deviations[:, None, :]
     loadings = minres_loadings((covariances - errors) / scale)
     # types are weighted alike, each in its own unit
-    return float(loadings.sum()) ** 2 / float((covariances / scale).sum()), loadings
+    return loadings.sum(axis=1) ** 2 / (covariances / scale).sum(axis=(1, 2)), loadings
 
 
 def _gradient(covariances: Array, errors: Array, of_errors: bool) -> Array:
     """(types, types): how log(1 - omega) moves with each covariance, or with each covariance of errors."""
     count = len(covariances)
     step = 1e-4 * float(np.diag(covariances).mean())
+    rows, columns = np.tril_indices(count)
+    nudges = np.zeros((len(rows), count, count))
+    nudges[np.arange(len(rows)), rows, columns] = nudges[np.arange(len(rows)), columns, rows] = step
+    nudges = np.concatenate([nudges, -nudges])
+    values, _ = _omegas(covariances + nudges * (not of_errors), errors + nudges * of_errors)
+    if not (values < 1).all():
+        return np.full((count, count), math.nan)
+    up, down = np.split(np.log(1 - values), 2)
     gradient = np.zeros((count, count))
-    for i in range(count):
-        for j in range(i + 1):
-            nudge = np.zeros((count, count))
-            nudge[i, j] = nudge[j, i] = step
-            up, down = (
-                _omega(covariances if of_errors else covariances + side * nudge, errors + side * nudge * of_errors)[0]
-                for side in (1, -1)
-            )
-            if max(up, down) >= 1:
-                return np.full((count, count), math.nan)
-            gradient[i, j] = (math.log(1 - up) - math.log(1 - down)) / (2 * step)
+    gradient[rows, columns] = (up - down) / (2 * step)
     return gradient
 
 
@@ -214,37 +236,41 @@ def _bounds(parts: Sequence[_Part], covariances: Array, errors: Array, level: fl
     own = (scaled**2).sum(axis=2)
     products = (1 + np.eye(len(parts))) * (own @ own.T) / (m - 1) ** 2
     jackknifed = spread_left_out(logs) ** 2
-    from scipy.stats import t
-
-    error = math.sqrt(max(jackknifed - float((by_score**2 * products).sum()), jackknifed / 2))
-    half = float(t.ppf(0.5 + level / 2, clusters - 1)) * error
-    ratio = 1 - _omega(covariances, errors)[0]
-    ends = 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
-    return Bounds(*ends, "cluster jackknife of log(1 - omega)", level)
+    half = half_width_without(jackknifed, float((by_score**2 * products).sum()), clusters, level)
+    if half > LARGEST:
+        return None
+    return Bounds.below_one(1 - _omega(covariances, errors)[0], half, "omega", level)
 
 
 def minres_loadings(correlations: npt.ArrayLike) -> Array:
     """The loadings of one factor that leave the smallest squared off-diagonal residuals.
 
-    - `correlations`: (items, items): only what is off the diagonal is used.
+    - `correlations`: (items, items), or (replicates, items, items) for as many rows of loadings: only what is off the diagonal is used.
 
     >>> minres_loadings([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]]).round(3)
     array([0.8, 0.7, 0.6])
     """
-    r = np.array(correlations, dtype=np.float64)
-    np.fill_diagonal(r, 0.0)
+    given = np.asarray(correlations, dtype=np.float64)
+    r = np.array(given.reshape(-1, *given.shape[-2:]))
+    items = np.arange(r.shape[1])
     # the first principal axis with the largest correlation of each item as its communality
-    start = r + np.diag(np.abs(r).max(axis=0))
-    values, vectors = np.linalg.eigh(start)
-    loadings = vectors[:, -1] * math.sqrt(max(float(values[-1]), 1e-12))
-    square = float(loadings @ loadings)
+    r[:, items, items] = 0.0
+    r[:, items, items] = np.abs(r).max(axis=1, initial=0.0)
+    values, vectors = np.linalg.eigh(r)
+    r[:, items, items] = 0.0
+    loadings = vectors[:, :, -1] * np.sqrt(np.maximum(values[:, -1:], 1e-12))
+    moving = np.arange(len(r))
     for _ in range(20_000):
-        moved = 0.0
-        for i in range(len(loadings)):
-            rest = square - loadings[i] ** 2
-            new = float(r[i] @ loadings) / rest if rest > 1e-300 else 0.0
-            moved = max(moved, abs(new - loadings[i]))
-            square, loadings[i] = rest + new * new, new
-        if moved < 1e-12:
+        now, of = loadings[moving], r[moving]
+        square, moved = (now**2).sum(axis=1), np.zeros(len(moving))
+        for i in items:
+            rest = square - now[:, i] ** 2
+            new = np.einsum("rj,rj->r", of[:, i], now) / np.where(rest > 1e-300, rest, math.inf)
+            moved = np.maximum(moved, np.abs(new - now[:, i]))
+            square, now[:, i] = rest + new * new, new
+        loadings[moving] = now
+        moving = moving[moved >= 1e-12]
+        if not len(moving):
             break
-    return np.asarray(loadings * (1.0 if loadings.sum() >= 0 else -1.0))
+    loadings *= np.where(loadings.sum(axis=1, keepdims=True) >= 0, 1.0, -1.0)
+    return np.asarray(loadings.reshape(given.shape[:-1]))

@@ -86,7 +86,6 @@ def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float)
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
     [0.0114, 0.0343]
     """
-    from scipy.special import ndtri
     from scipy.stats import chi2
 
     s = np.asarray(scores, dtype=np.float64)
@@ -102,7 +101,7 @@ def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float)
     logit = np.log(s / (1 - s))
     centre, width = float(logit.mean()), float(logit.std(ddof=1)) * inflation**0.5
     spread = width * np.sqrt(ratio)
-    around = centre + spread * ndtri(FEW_PLACES) / independent**0.5
+    around = centre + spread * normal_places(FEW_PLACES) / independent**0.5
     between, within = _of_shares(around, np.broadcast_to(spread, around.shape))
     _, had = _of_shares(np.array(centre), np.array(width))
     return Spread(between, within / had)
@@ -118,10 +117,19 @@ def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
 
 
 def normal_places(places: Array) -> Array:
-    """The normal quantiles of these places."""
+    """The normal quantiles of these places, stretched to the variance 1 that so few points fall short of."""
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(places))
+    at = np.asarray(ndtri(places))
+    return np.asarray(at / at.std())
+
+
+def student_places(df: float) -> Array:
+    """Quantiles of Student's t at the few places, stretched to its variance; as the normal's below 3 degrees of freedom."""
+    from scipy.special import stdtrit
+
+    at = np.asarray(stdtrit(df, FEW_PLACES))
+    return np.asarray(at / at.std() * (df / (df - 2)) ** 0.5 if df > 2 else at)
 
 
 def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:

@@ -18,6 +18,12 @@ class Bounds:
     method: str
     level: float = 0.95
 
+    @classmethod
+    def below_one(cls, ratio: float, half: float, name: str, level: float) -> Bounds:
+        """Of a coefficient `name` = 1 - `ratio`, from half of the interval of the ratio's logarithm."""
+        ends = 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
+        return cls(*ends, f"cluster jackknife of log(1 - {name})", level)
+
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:

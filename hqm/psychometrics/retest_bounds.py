@@ -16,6 +16,7 @@ from hqm.psychometrics.respondent_spread import (
     normal_places,
     spread_of_others,
     spread_of_these,
+    student_places,
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 
@@ -75,10 +76,8 @@ def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
 
 def _noise_of_these(noise: float, error: float, together: float, clusters: int) -> Array:
     """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same place."""
-    from scipy.special import stdtrit
-
     along = together * normal_places(PLACES)[:, None, None]
-    across = math.sqrt(max(0.0, 1 - together**2)) * stdtrit(clusters - 1, FEW_PLACES)
+    across = math.sqrt(max(0.0, 1 - together**2)) * student_places(clusters - 1)
     return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
 
 

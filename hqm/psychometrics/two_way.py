@@ -9,10 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.families import too_near_a_bound
 from hqm.psychometrics.result import Bounds, Coefficient
 
 FEWEST_CLUSTERS = 10
 """Fewer pictures, or items that stand alone, than this carry no interval over other items."""
+_LEAST = 0.5
+_LEAST_NEAR_A_BOUND = 0.8
+"""How much of the jackknife's variance stays at least; more where scores crowd at 0 or 1, because the few errors there make
+the noise that is taken off hardly known (with half, ICC(A,1)'s interval held .90 to .94 where F1 is .98; now .93 to .97)."""
+LARGEST = 20.0
+"""An interval of log(1 - r) that reaches farther than this says nothing, and is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds |
     from scipy.stats import t
 
     half = float(t.ppf(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
-    return Bounds(1 - ratio * math.exp(half), 1 - ratio * math.exp(-half), "cluster jackknife of log(1 - r)", level)
+    return Bounds.below_one(ratio, half, "r", level)
 
 
 def agreement_bounds(
@@ -136,12 +143,26 @@ def agreement_bounds(
     jackknifed = spread_left_out(np.log1p(-left)) ** 2
     # the square of an estimated variance exceeds its own by 2 / (C - 1)
     twice = (count - 1) / (count + 1) * float((own**2).sum()) / (2 * (m - 1) ** 2 * (1 - value) ** 2)
+    crowded = not scaled and any(too_near_a_bound(side.mean(axis=1)) for side in (x, y))
+    half = half_width_without(jackknifed, twice, count, level, least=_LEAST_NEAR_A_BOUND if crowded else _LEAST)
+    if half > LARGEST:
+        return None
+    return Bounds.below_one(1 - value, half, "r", level)
+
+
+def half_width_without(
+    jackknifed: float, twice: float, clusters: int, level: float = 0.95, *, least: float = _LEAST
+) -> float:
+    """Half of Student's interval where a part of the jackknife's variance, the noise that it finds twice, is taken off.
+
+    What is left is known less exactly than the whole: its degrees of freedom are Satterthwaite's. No square holds more noise
+    than all of it, so half of the variance always stays (`least`).
+    """
     from scipy.stats import t
 
-    # no square holds more noise than all of it
-    half = float(t.ppf(0.5 + level / 2, count - 1)) * math.sqrt(max(jackknifed - twice, jackknifed / 2))
-    ends = (1 - (1 - value) * math.exp(half), 1 - (1 - value) * math.exp(-half))
-    return Bounds(*ends, "cluster jackknife of log(1 - r)", level)
+    left = max(jackknifed - twice, jackknifed * least)
+    freedom = (clusters - 1) * (left / jackknifed) ** 2 if jackknifed > 0 else clusters - 1
+    return float(t.ppf(0.5 + level / 2, max(freedom, 2))) * math.sqrt(left)
 
 
 def respondent_bounds(value: float, left_out: npt.ArrayLike, size: float, level: float = 0.95) -> tuple[float, float]:

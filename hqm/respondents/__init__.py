@@ -36,7 +36,7 @@ def make_respondent(
     if not kind.live:
         raise UsageError(
             f"{text!r} is recorded, and cannot be asked",
-            remedy="Recorded answers are read by `hqm run` and `hqm audit`, with --respondent or --recorded.",
+            remedy="Recorded answers are read by `hqm audit NAME --recorded FILE`.",
         )
     made = kind.load()
     settings = {"device": device, "dtype": dtype, "batch": batch, "vllm": vllm}

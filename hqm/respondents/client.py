@@ -106,14 +106,27 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def make_client(url: str | None, key: str, *, timeout: float, largest: int) -> Any:
-    """An asynchronous client that follows no redirection and reads no more than `largest` bytes of a reply."""
+def make_client(url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> Any:
+    """An asynchronous client that follows no redirection and reads no more than `largest` bytes of a reply.
+
+    A request in flight has a connection of its own, which the next one takes over.
+    """
     import openai
 
     async def hold(response: Any) -> None:
         await _hold(response, largest)
 
-    http = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout, event_hooks={"response": [hold]})
+    # the class says which library's limits it takes: the client has changed it before
+    limits = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0]).Limits(
+        max_connections=connections, max_keepalive_connections=connections
+    )
+    http = openai.DefaultAioHttpClient(
+        verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
+        follow_redirects=False,
+        timeout=timeout,
+        limits=limits,
+        event_hooks={"response": [hold]},
+    )
     client = openai.AsyncOpenAI(
         base_url=url,
         # a server of one's own asks for no key, but the client insists on one

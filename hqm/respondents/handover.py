@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,10 +27,17 @@ class Answer:
     stored: asyncio.Event
     loop: asyncio.AbstractEventLoop
 
-    def release(self) -> None:
-        """Say, from the caller's thread, that the answer is stored."""
+
+def release(answers: Sequence[Answer]) -> None:
+    """Say, from the caller's thread, that these answers are stored: every loop is woken once."""
+    for loop in {answer.loop for answer in answers}:
         with suppress(RuntimeError):  # the loop has ended
-            self.loop.call_soon_threadsafe(self.stored.set)
+            loop.call_soon_threadsafe(_set, [answer.stored for answer in answers if answer.loop is loop])
+
+
+def _set(events: Sequence[asyncio.Event]) -> None:
+    for event in events:
+        event.set()
 
 
 @dataclass
@@ -38,7 +45,12 @@ class Floor:
     """What the workers of one asking share."""
 
     done: queue.Queue[Any]
-    workers: int
+    workers: int = 0
+    """Workers that ask; each has one request in flight, or an answer that is not stored yet."""
+    begin: Callable[[], object] = object
+    """Begins another worker."""
+    later: asyncio.TimerHandle = field(init=False)
+    """What is done where no answer comes."""
     parked: int = 0
     failures: int = 0
     denied: list[tuple[Request, Response]] = field(default_factory=list)
@@ -74,8 +86,7 @@ def batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
         answers = [answer for answer in came if isinstance(answer, Answer)]
         if answers:
             yield [(answer.request, answer.response) for answer in answers]
-            for answer in answers:  # the caller has stored them
-                answer.release()
+            release(answers)  # the caller has stored them
         for end in came:
             if isinstance(end, BaseException):
                 raise end

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from hqm.errors import RespondentError, UsageError
@@ -142,11 +143,30 @@ def all_kinds() -> tuple[Kind, ...]:
 
 def unknown(text: str) -> UsageError:
     """The error for a name of no kind; it lists the kinds."""
-    forms = [kind.form for kind in all_kinds()]
+    kinds = all_kinds()
+    forms = [kind.form for kind in kinds]
     # what follows a question mark may be meant to be secret
-    return UsageError(
-        f"{text.partition('?')[0]!r} names no respondent", remedy=f"Write {', '.join(forms[:-1])} or {forms[-1]}."
-    )
+    name = text.partition("?")[0]
+    kind, slash, target = name.partition("/")
+    if slash:
+        near = get_close_matches(kind.lower(), [other.name for other in kinds], 1, _NEAR)
+        nearest = f"{near[0]}/{target}" if near else ""
+    else:
+        nearest = {full.rpartition(":")[2]: full for full in embedded()}.get(name.rpartition(":")[2], "")
+    meant = f"Did you mean {nearest!r}? " if nearest else ""
+    remedy = f"{meant}Write {', '.join(forms[:-1])} or {forms[-1]}."
+    return UsageError(f"{name!r} names no respondent", remedy=remedy)
+
+
+_NEAR = 0.5
+"""How alike two kinds must be: they are short, so that one slip (`hg` for `hf`) is half the name."""
+
+
+def embedded() -> list[str]:
+    """The names of the models that HQM comes with."""
+    from hqm.benchmark.registry import shipped
+
+    return sorted(f"hf/{path.parent.parent.name}:{path.name}" for path in shipped().glob("*/respondents/*/"))
 
 
 def _brought() -> list[Kind]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.families import Family, family_of
+from hqm.respondents.waits import waiting
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -27,14 +29,23 @@ def find_model(target: str) -> str:
             raise RespondentError(
                 f"{benchmark!r} has no embedded respondent {name!r}",
                 remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
+                given=name,
+                known=known,
             )
         return str(folder / name)
     return target
 
 
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""What Linux has where torch could reach a GPU: of NVIDIA, of AMD, and through Windows."""
+
+
 def suited_device() -> str:
-    """The GPU where there is one, else the CPU."""
-    import torch
+    """The GPU where there is one, else the CPU; torch is asked where there may be one, because to import it takes seconds."""
+    if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
+        return "cpu"
+    with waiting("importing torch"):
+        import torch
 
     return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 

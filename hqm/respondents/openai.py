@@ -1,6 +1,7 @@
 """A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
 
-Requests run concurrently, a bounded number at a time and no faster than the limits allow. What may pass is tried again:
+Requests run concurrently, no more at a time than the server gains from (`hqm.respondents.concurrency`) and no faster than
+the limits allow. What may pass is tried again:
 429 (everyone pauses for as long as the server says), 5xx, dropped connections, replies that are no JSON. What still fails
 comes back in the state `error`, with the reason; the others go on. What a server refuses to answer for good (400, 403, 413,
 422) is marked as final. A refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
@@ -10,7 +11,7 @@ Each answer is handed over as it comes, and the next request begins when that an
 than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache
 of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
-    concurrency              requests in flight at a time (16)
+    concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
     requests_per_minute      and tokens_per_minute: the server's limits (none)
     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
     max_reply                bytes of a reply that are read at most (1,000,000)
@@ -26,6 +27,7 @@ import json
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,18 +36,24 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
 from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
 from hqm.respondents.client import Redaction, ReplyTooLarge, check_variable, key_for, make_client, shown
-from hqm.respondents.handover import Answer, Floor, batches, waiting
+from hqm.respondents.concurrency import FIRST, Concurrency
+from hqm.respondents.handover import Answer, Floor, batches, release, waiting
 from hqm.respondents.kinds import SERVER
 from hqm.respondents.pacing import Pace, wanted_pause
-from hqm.respondents.pictures import data_url
+from hqm.respondents.pictures import data_url, picture_part
+from hqm.respondents.replies import read_reply
 from hqm.types import Response
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
 """What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
+_PATIENCE = 0.5
+"""Seconds without a first answer after which more is asked."""
 _DENIALS = 3
 """Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
+
+_JSON = {"headers": {"Content-Type": "application/json"}}
 
 OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's name in the store."""
@@ -59,7 +67,9 @@ class OpenAIRespondent:
     name
         `openai/<model>[@<base url>]`; without an address, the client's own (`OPENAI_BASE_URL`, else OpenAI's).
     concurrency, retries, timeout
-        Requests in flight at a time, further attempts a request, seconds for each; the name's own come first.
+        Requests in flight at a time (0: it adapts), further attempts a request, seconds for each; the name's own come first.
+    first, most
+        Requests in flight at first, and at most, where their number adapts.
     give_up_after
         Failures in a row after which the server is given up.
     backoff
@@ -72,7 +82,9 @@ class OpenAIRespondent:
         self,
         name: RespondentName,
         *,
-        concurrency: int = 16,
+        concurrency: int = 0,
+        first: int = FIRST,
+        most: int = 256,
         retries: int = 4,
         timeout: float = 120.0,
         give_up_after: int = 20,
@@ -80,7 +92,8 @@ class OpenAIRespondent:
     ) -> None:
         self._name = replace(name, settings=tuple((k, v) for k, v in name.settings if k not in OPERATION))
         self.model, self.base_url = name.target, name.at or None
-        self.concurrency = max(1, int(name.number("concurrency", concurrency)))
+        fixed = max(1, int(name.number("concurrency", concurrency))) if name.option("concurrency") else concurrency
+        self.concurrency = Concurrency(fixed or first, fixed or most)
         self.retries, self.timeout = int(name.number("retries", retries)), name.number("timeout", timeout)
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
@@ -121,8 +134,7 @@ class OpenAIRespondent:
             self.finish()
             patience = time.monotonic() + self.timeout
             while thread.is_alive() and time.monotonic() < patience:
-                for answer in waiting(done):
-                    answer.release()  # nobody stores it any more
+                release(list(waiting(done)))  # nobody stores them any more
                 thread.join(timeout=0.05)
 
     def finish(self) -> None:
@@ -142,28 +154,47 @@ class OpenAIRespondent:
         key = key_for(self.base_url, self.key_env, self.name)
         self._clean = Redaction(key)
         try:
-            client = make_client(self.base_url, key, timeout=self.timeout, largest=self.max_reply)
+            client = make_client(
+                self.base_url, key, timeout=self.timeout, largest=self.max_reply, connections=self.concurrency.most
+            )
         except (openai.OpenAIError, ValueError) as error:
             what = shown(self._clean(str(error)))
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
-        todo = iter(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done, min(self.concurrency, len(requests)))
+        todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
+        floor = Floor(done)
+        self.concurrency.begin(time.monotonic())
         async with client:
-            tasks = [asyncio.create_task(self._work(client, todo, floor)) for _ in range(floor.workers)]
             try:
-                await asyncio.gather(*tasks)
+                async with asyncio.TaskGroup() as group:
+                    floor.begin = lambda: group.create_task(self._work(client, todo, floor))
+                    self._staff(todo, floor)
+                    self._go_on_unanswered(todo, floor, first=True)
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
             finally:
-                for task in tasks:
-                    task.cancel()
+                floor.later.cancel()
         if floor.denied and not self.has_answered and not self._stop.is_set():
             raise self._no_access(floor)
 
-    async def _work(self, client: Any, todo: Iterator[Request], floor: Floor) -> None:
-        """Ask one request after another, until there are none, somebody says stop or a bound is reached."""
-        for request in todo:
-            if self._stop.is_set():
-                break
+    def _staff(self, todo: Sequence[Request], floor: Floor) -> None:
+        """As many workers as there may be requests in flight."""
+        for _ in range(min(self.concurrency.limit - floor.workers, len(todo))):
+            floor.workers += 1
+            floor.begin()
+
+    def _go_on_unanswered(self, todo: Sequence[Request], floor: Floor, *, first: bool = False) -> None:
+        """Ask more while the first answers take their time, a little more each time."""
+        if not first:
+            if floor.denied or floor.failures or self._stop.is_set() or not self.concurrency.unanswered():
+                return
+            self._staff(todo, floor)
+        floor.later = asyncio.get_running_loop().call_later(_PATIENCE, self._go_on_unanswered, todo, floor)
+
+    async def _work(self, client: Any, todo: deque[Request], floor: Floor) -> None:
+        """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
+        while todo and not self._stop.is_set() and floor.workers <= self.concurrency.limit:
+            request, began = todo.popleft(), time.monotonic()
             response = await self._ask(client, request)
             if response is None:
                 break
@@ -179,6 +210,9 @@ class OpenAIRespondent:
             denied, floor.denied = (floor.denied, []) if self.has_answered else ([], floor.denied)
             for answered in (*denied, (request, response)):
                 await floor.hand_over(*answered)
+            if response.state != "error" and todo:
+                self.concurrency.answered(began, time.monotonic())
+                self._staff(todo, floor)
             if failures >= self.give_up_after:
                 raise RespondentError(
                     f"{failures} requests in a row failed; the last: {response.reason}",
@@ -216,22 +250,27 @@ class OpenAIRespondent:
     async def _ask(self, client: Any, request: Request) -> Response | None:
         """One request with its further attempts; None where a bound does not allow the first."""
         try:
-            message = self._message(request)
+            content = self._content(request)
         except OSError as error:
             return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
         began, attempt = time.perf_counter(), 0
         response: Response | None = None
         while True:
             await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-            hold = await self._let_through(request)
-            if hold is None:
-                return response
-            settings = self._settings(request)
-            response, wait = Response("", "error", "the request was broken off"), None
+            await self.concurrency.enter()
             try:
-                response, wait = await self._attempt(client, message, settings, attempt, began)
+                await self.pace.resumed()
+                hold = None if self._stop.is_set() and attempt else await self._let_through(request)
+                if hold is None:
+                    return response
+                settings = self._settings(request)
+                response, wait = Response("", "error", "the request was broken off"), None
+                try:
+                    response, wait = await self._attempt(client, content, settings, attempt, began)
+                finally:
+                    self.budget.end(hold, request, response)
             finally:
-                self.budget.end(hold, request, response)
+                self.concurrency.leave()
             if "final" in response.detail and self._simpler(settings, response.reason):
                 continue
             if attempt:
@@ -246,20 +285,27 @@ class OpenAIRespondent:
                 await asyncio.sleep(min(left, 0.2))
 
     async def _attempt(
-        self, client: Any, message: Mapping[str, Any], settings: Mapping[str, Any], attempt: int, began: float
+        self, client: Any, content: str, settings: Mapping[str, Any], attempt: int, began: float
     ) -> tuple[Response, float | None]:
         """One attempt, and the seconds to wait before another; None where another would bring nothing."""
         import openai
 
-        wait = wanted_pause({}, attempt, self.backoff)
+        wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
+        # the picture's part is written once, and the reply is read as it is: the client's models take most of a request's time
+        body = f'{{"messages": [{{"role": "user", "content": [{content}]}}], {json.dumps(settings)[1:]}'
         try:
-            asked = client.chat.completions.create(messages=[message], **settings)
-            reply = await asyncio.wait_for(asked, self.timeout)
-            response = self._clean.response(_read(reply, time.perf_counter() - began, self.model))
+            async with asyncio.timeout(self.timeout):
+                reply = await client.post("/chat/completions", content=body.encode(), cast_to=bytes, options=_JSON)
+            response = self._clean.response(read_reply(json.loads(reply), time.perf_counter() - began, self.model))
             return response, wait if response.state == "error" else None
-        except (TimeoutError, openai.APITimeoutError):
-            return Response("", "error", f"Timeout: no whole reply came within {self.timeout:g} s"), wait
+        except (TimeoutError, openai.APITimeoutError) as error:
+            if not _is_broken_off(error):
+                self.concurrency.refused(sent, time.monotonic())
+                return Response("", "error", f"Timeout: no whole reply came within {self.timeout:g} s"), wait
+            return Response("", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))), wait
         except openai.APIStatusError as error:
+            if error.status_code in (429, 503):
+                self.concurrency.refused(sent, time.monotonic())
             return self._turned_away(error, attempt)
         except Exception as error:  # whatever a server may send, it costs one answer and never the run
             cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
@@ -285,12 +331,10 @@ class OpenAIRespondent:
         return response, wait
 
     @staticmethod
-    def _message(request: Request) -> dict[str, Any]:
-        content: list[dict[str, Any]] = []
-        if request.image is not None:
-            content.append({"type": "image_url", "image_url": {"url": data_url(request.image)}})
-        content.append({"type": "text", "text": request.prompt})
-        return {"role": "user", "content": content}
+    def _content(request: Request) -> str:
+        """The parts of the message in JSON, the picture before the question."""
+        question = json.dumps({"type": "text", "text": request.prompt})
+        return question if request.image is None else f"{picture_part(request.image)}, {question}"
 
     def _settings(self, request: Request) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -320,51 +364,17 @@ class OpenAIRespondent:
         return True
 
     def close(self) -> None:
+        picture_part.cache_clear()
         data_url.cache_clear()
 
 
-def _read(reply: Any, seconds: float, model: str) -> Response:
-    """What a server's reply says; nonsense is an error, not an answer."""
-    choices = getattr(reply, "choices", None) or [None]
-    message = getattr(choices[0], "message", None)
-    if message is None:
-        return Response("", "error", "the server's reply holds no message")
-    detail = {"seconds": round(seconds, 4), **_usage(getattr(reply, "usage", None)), **_logprobs(choices[0])}
-    if getattr(reply, "model", model) not in (model, None, ""):
-        detail["model"] = str(reply.model)  # what a name that moves ("gpt-4o") stood for
-    text = message.content if isinstance(message.content, str) else ""
-    refusal = getattr(message, "refusal", None)
-    finish = getattr(choices[0], "finish_reason", None)
-    if isinstance(refusal, str) and refusal:
-        return Response(text or refusal, "refused", "the model declined", detail)
-    if finish == "content_filter":
-        return Response(text, "refused", "the server's filter withheld it", detail)
-    if finish == "length":
-        return Response(text.strip(), "truncated", "it was cut at the limit of tokens", detail)
-    if not isinstance(message.content, str):
-        return Response("", "error", "the server's message holds no text", detail)
-    return Response(text.strip(), "ok", "", detail)
+def _is_broken_off(error: BaseException) -> bool:
+    """Whether what is called a timeout is a server that hung up: the client's transport calls both the same."""
+    from aiohttp import ServerDisconnectedError
 
-
-def _usage(usage: Any) -> dict[str, Any]:
-    """Tokens read, of them found in the server's cache, and written."""
-    counts = {
-        "tokens_in": getattr(usage, "prompt_tokens", None),
-        "tokens_out": getattr(usage, "completion_tokens", None),
-        "tokens_cached": getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None),
-    }
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
-
-
-def _logprobs(choice: Any) -> dict[str, Any]:
-    """The log probability of the whole answer, and the first token's alternatives: enough for a yes/no question."""
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
-    try:
-        if not tokens:
-            return {}
-        first = {str(top.token): round(float(top.logprob), 6) for top in tokens[0].top_logprobs or ()}
-        detail: dict[str, Any] = {"logprob": round(sum(float(token.logprob) for token in tokens), 6)}
-        json.dumps(detail, allow_nan=False)
-        return {**detail, "first_token": first} if first else detail
-    except (AttributeError, TypeError, ValueError):
-        return {}
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (ServerDisconnectedError, ConnectionError)) and not isinstance(cause, TimeoutError):
+            return True
+        cause = cause.__cause__
+    return False

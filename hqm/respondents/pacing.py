@@ -37,6 +37,10 @@ class Pace:
             gap = max(gap, 60.0 * tokens / self.tokens_a_minute)
         self._next = start + gap
         await asyncio.sleep(start - now)
+        await self.resumed()
+
+    async def resumed(self) -> None:
+        """Wait until no pause is left."""
         while (left := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(left)
 

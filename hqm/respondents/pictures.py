@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import mimetypes
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,12 @@ def data_url(path: Path) -> str:
     """A picture as a data URL, encoded once per picture: its requests come one after another."""
     content = path.read_bytes()
     return f"data:{_kind(content) or mimetypes.guess_type(path.name)[0] or 'image/png'};base64,{base64.b64encode(content).decode()}"
+
+
+@lru_cache(maxsize=64)
+def picture_part(path: Path) -> str:
+    """A picture as the part of a message, in JSON, written once per picture."""
+    return json.dumps({"type": "image_url", "image_url": {"url": data_url(path)}})
 
 
 def _kind(content: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from hqm.benchmark.recorded import Recording
@@ -38,11 +39,15 @@ class RecordedRespondent:
         return tuple(self._by_cell)
 
     def identity(self) -> Mapping[str, Any]:
+        return {"kind": "recorded", "answers": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
         parts = {
             f"{form}#{run}": digest({key: [r.text, r.state] for key, r in answers.items()})
             for (form, run), answers in self._by_cell.items()
         }
-        return {"kind": "recorded", "answers": digest(parts)}
+        return digest(parts)
 
     def has(self, request: Request) -> bool:
         """Whether an answer to this request was recorded."""

@@ -22,6 +22,7 @@ from hqm.respondents.decoding import Drawn, Engine
 from hqm.respondents.families import family_of
 from hqm.respondents.loading import Loaded, find_model, load, suited_device, suited_dtype
 from hqm.respondents.reading import Prompt
+from hqm.respondents.waits import waiting
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
 
@@ -98,7 +99,8 @@ class TransformersRespondent:
         if not folder.is_dir():
             return None
         files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
-        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        with waiting(f"reading the weights of {self.name}"):
+            return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
     @cached_property
     def _form(self) -> str:
@@ -124,14 +126,15 @@ class TransformersRespondent:
 
     @cached_property
     def _loaded(self) -> Loaded:
-        return load(
-            self.path,
-            revision=self._name.at,
-            device=self.device,
-            dtype=self.dtype,
-            attention=self.attention_wanted,
-            name=self.name,
-        )
+        with waiting(f"loading {self.name}"):
+            return load(
+                self.path,
+                revision=self._name.at,
+                device=self.device,
+                dtype=self.dtype,
+                attention=self.attention_wanted,
+                name=self.name,
+            )
 
     @cached_property
     def _engine(self) -> Engine:
@@ -144,9 +147,9 @@ class TransformersRespondent:
 
     def close(self) -> None:
         self.__dict__.pop("_engine", None)
-        self.__dict__.pop("_loaded", None)
         self._pictures.clear()
-        gc.collect()
+        if self.__dict__.pop("_loaded", None) is not None:
+            gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         waiting = batches(requests, self._size)

@@ -30,6 +30,7 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.keeper import PATIENCE
 from hqm.respondents.openai import OPERATION, OpenAIRespondent
+from hqm.respondents.waits import waiting
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
 
@@ -114,7 +115,8 @@ class VllmRespondent:
         if not folder.is_dir():
             return None
         files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
-        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        with waiting(f"reading the weights of {self.name}"):
+            return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
     @cached_property
     def _executable(self) -> Path | None:
@@ -143,10 +145,12 @@ class VllmRespondent:
         self._finishing = False
         if self._keeper is None:
             port = self._start(requests[0].sampling.seed)
-            for _ in self._until_healthy(port):
-                yield []
-                if self._finishing:
-                    return
+            # the server loads the model; asked to stop, `finish` is called after an empty batch
+            with waiting(f"loading {self.name}", idle=False):
+                for _ in self._until_healthy(port):
+                    yield []
+                    if self._finishing:
+                        return
         inner = self._inner
         if inner is None:
             return
@@ -165,7 +169,8 @@ class VllmRespondent:
 
     def _client(self, url: str) -> OpenAIRespondent:
         settings = tuple((key, value) for key, value in self._given.settings if key in OPERATION)
-        return OpenAIRespondent(RespondentName("openai", self._name.target, url, settings))
+        # its own scheduler queues what it cannot answer at once, and it gains from many more than a server of others
+        return OpenAIRespondent(RespondentName("openai", self._name.target, url, settings), first=32, most=512)
 
     def _start(self, seed: int) -> int:
         if self._executable is None:

@@ -124,6 +124,11 @@ class ScoreMatrix:
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Item id -> its column."""
+        return {item.id: column for column, item in enumerate(self.items)}
+
     @property
     def scored(self) -> npt.NDArray[np.bool_]:
         return ~np.isnan(self.values)
@@ -231,16 +236,21 @@ class ScoreMatrix:
     def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
         """The matrix of the same administration with only these respondents and items, in this order."""
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
-        position = {item.id: i for i, item in enumerate(self.items)}
-        columns = np.array([position[i] for i in items], dtype=np.int64)
+        columns = np.array([self.places[i] for i in items], dtype=np.int64)
+        unmoved = (
+            np.array_equal(at, np.arange(n)) for at, n in ((rows, len(self.respondents)), (columns, len(self.items)))
+        )
+        if all(unmoved):
+            return self  # nothing to leave out and nothing to move
+        both = np.ix_(rows, columns)
         return ScoreMatrix(
             self.cell,
             tuple(respondents),
             tuple(self.items[c] for c in columns),
-            self.values[np.ix_(rows, columns)],
-            {key: values[np.ix_(rows, columns)] for key, values in self.tallies.items()},
-            self.states[np.ix_(rows, columns)],
-            self.words[np.ix_(rows, columns)],
+            self.values[both],
+            {key: values[both] for key, values in self.tallies.items()},
+            self.states[both],
+            self.words[both],
             {name: mask[columns] for name, mask in self.subsets.items()},
             self.answers,
             {name: numbers[columns] for name, numbers in self.groups.items()},
@@ -255,7 +265,7 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     DesignError
         They share no respondent or no item.
     """
-    here, there = set(other.respondents), {item.id for item in other.items}
+    here, there = set(other.respondents), other.places
     respondents = [name for name in first.respondents if name in here]
     items = [item.id for item in first.items if item.id in there]
     if not respondents or not items:
@@ -265,7 +275,11 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
 
 
 class MatrixBuilder:
-    """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time."""
+    """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time.
+
+    `scored` holds, item by item, the verdicts on short answers; several administrations of one form that are scored alike
+    share it, so that an answer that comes back in each of them is scored once.
+    """
 
     def __init__(
         self,
@@ -275,11 +289,13 @@ class MatrixBuilder:
         subsets: Callable[[Item], Sequence[str]],
         groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
         relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] = lambda _, verdicts: verdicts,
+        scored: Sequence[dict[object, Verdict]] = (),
     ) -> None:
         self.cell, self.form, self._score = cell, form, score
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
         self._known: list[dict[object, int]] = [{} for _ in form.items]
+        self._scored = scored or [{} for _ in form.items]
         self._rows: list[npt.NDArray[np.int64]] = []
         self._names: list[str] = []
         self._subsets, self._groupings, self._relate = subsets, groupings, relate
@@ -294,9 +310,14 @@ class MatrixBuilder:
             key = answer[0] if answer[1] == "ok" else answer[:2]
             code = known.get(key)
             if code is None:
-                code = self._score_new(self.form.items[i], Response(*answer[:3]))
+                response = Response(*answer[:3])
                 if len(answer[0]) <= _SHORT:
-                    known[key] = code
+                    verdict = self._scored[i].get(key)
+                    if verdict is None:
+                        verdict = self._scored[i][key] = self._score(self.form.items[i], response)
+                    code = known[key] = self._keep(verdict, response)
+                else:
+                    code = self._keep(self._score(self.form.items[i], response), response)
             row[i] = code
         self._relate_row(row)
         self._rows.append(np.array(row, dtype=np.int64))
@@ -322,9 +343,6 @@ class MatrixBuilder:
                 self._verdicts.append(after)
                 self._words.append(self._words[row[i]])
                 row[i] = len(self._verdicts) - 1
-
-    def _score_new(self, item: Item, response: Response) -> int:
-        return self._keep(self._score(item, response), response)
 
     def _keep(self, verdict: Verdict, response: Response) -> int:
         if not verdict.scored and verdict.state in ANSWERED:

@@ -127,6 +127,13 @@ _PLAIN_WORDS = frozenset(
 )
 
 
+# questions that turn another one round, or repeat it as a whole (`hqm.forms.polar`)
+_ABOUT_ANOTHER = re.compile(
+    r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”] the (?:right|wrong) answer to\b',
+    re.IGNORECASE,
+)
+
+
 def _words(text: str) -> list[str]:
     return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
 
@@ -149,7 +156,7 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
     text = text.replace("’", "'").strip()
     lead = _LEAD.match(text)
     said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
-    if "it false that" in question:
+    if _ABOUT_ANOTHER.search(question):
         return said  # a restatement would have to be read against what is denied
     rest = text[lead.end() :] if lead else text
     if _BOTH.match(rest):
@@ -203,7 +210,12 @@ def parser(name: str) -> Parser:
     True
     """
     if name not in PARSERS:
-        raise UsageError(f"there is no parser {name!r}", remedy=f"The parsers are {', '.join(sorted(PARSERS))}.")
+        raise UsageError(
+            f"there is no parser {name!r}",
+            remedy=f"The parsers are {', '.join(sorted(PARSERS))}.",
+            given=name,
+            known=PARSERS,
+        )
     return PARSERS[name]
 
 

@@ -20,15 +20,17 @@ from typing import Any
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
 from hqm.store.each import append_each
+from hqm.store.opening import connect, connect_alone, transaction
 from hqm.store.questions import Ask, ask
 from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
 from hqm.types import Judgement, Response, Row, Usage
 
 __all__ = ["Ask", "Store", "ask"]
+_NO_DETAIL = "{}"
 
 
-def _connect(target: str, *, uri: bool) -> sqlite3.Connection:
-    return sqlite3.connect(target, uri=uri, timeout=60, isolation_level=None, check_same_thread=False)
+def _written(detail: Mapping[str, Any]) -> str:
+    return canonical_json(dict(detail)) if detail else _NO_DETAIL
 
 
 class Store:
@@ -59,14 +61,13 @@ class Store:
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
         self.path, self.readonly = Path(path), readonly
         self._ask_ids: dict[str, int] = {}
+        self._kept_asks: set[str] = set()
         memory = str(path) == ":memory:"
         if readonly and not memory and not self.path.exists():
-            raise StoreError("there is no such store", place=str(path), remedy="Run `hqm run` or `hqm audit` first.")
+            remedy = f"Correct the path, or make one with `hqm run NAME --store {path}`."
+            raise StoreError("there is no such store", place=str(path), remedy=remedy)
         with self._guard():
-            if not memory and not readonly:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            target = str(path) if memory else f"{self.path.resolve().as_uri()}?mode={'ro' if readonly else 'rwc'}"
-            self._db = _connect(target, uri=not memory)
+            self._db = connect(path, readonly=readonly)
             try:
                 self._open(readonly)
             except BaseException:
@@ -83,7 +84,7 @@ class Store:
             if not readonly or not self.path.is_file() or (merged.exists() and merged.stat().st_size):
                 raise
             self._db.close()
-            self._db = _connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+            self._db = connect_alone(self.path)
             version = self._version()
         if version is None and not readonly:
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -130,15 +131,8 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._guard():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._guard(), transaction(self._db):
+            yield
 
     def close(self) -> None:
         self._db.close()
@@ -209,16 +203,15 @@ class Store:
     def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
         now = time.time()
         with self._transaction():
-            self._insert_asks(a for a, _ in answers)
+            # nothing is ever deleted, so what one batch of this process has stored stays stored
+            self._insert_asks(a for a, _ in answers if a.digest not in self._kept_asks)
             self._db.executemany(
                 "INSERT INTO answers SELECT ?1, ?2, a.id, "
                 "(SELECT COUNT(*) FROM answers WHERE respondent = ?1 AND run = ?2 AND ask = a.id), ?4, ?5, ?6, ?7, ?8 "
                 "FROM asks a WHERE a.digest = ?3",
-                [
-                    (respondent, run, a.digest, r.state, r.text, r.reason, canonical_json(dict(r.detail)), now)
-                    for a, r in answers
-                ],
+                [(respondent, run, a.digest, r.state, r.text, r.reason, _written(r.detail), now) for a, r in answers],
             )
+        self._kept_asks.update(a.digest for a, _ in answers)
 
     def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
         """Store exported answers under their own attempt and time; the number that were new."""
@@ -235,7 +228,7 @@ class Store:
                         r.state,
                         r.text,
                         r.reason,
-                        canonical_json(dict(r.detail)),
+                        _written(r.detail),
                         when,
                         a.digest,
                     )
@@ -286,7 +279,7 @@ class Store:
         rows = self.select(
             "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
         )
-        return {number: json.loads(detail) for number, detail in rows}
+        return {number: json.loads(detail) if detail != _NO_DETAIL else {} for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
         """The tokens that a respondent's answers used, summed over runs and attempts."""

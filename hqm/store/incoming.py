@@ -69,7 +69,9 @@ def read_export(path: Path) -> Incoming:
     seen: dict[tuple[Any, ...], str] = {}
     rows = [(f"{path}: record {i}", row) for i, row in enumerate(_read(path), 1)]
     if not rows:
-        raise DataError("it holds no row", place=str(path), remedy="Name a file that `hqm export` wrote.")
+        raise DataError(
+            "it holds no row", place=str(path), remedy="Name a file that `hqm export STORE --to FILE` wrote."
+        )
     for place, row in _verified(rows, incoming):
         kind = row["kind"]
         if kind == "answer":

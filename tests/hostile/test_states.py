@@ -160,9 +160,8 @@ def test_score_gate_table_and_text_count_alike(name: str, run: Run, dogs: Path, 
     assert hqm.unscored(of.state_counts[of.reference]) == lost
     test = next(t for t in hold_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers")
     assert test.end == lost / 12
-    from hqm.reports.score_tables import shares
 
-    assert shares(of) == (12, lost)
+    assert (hqm.scored_answers(of).answers, hqm.scored_answers(of).unscored) == (12, lost)
     assert {estimate.unscored for estimate in of.estimates if estimate.metric == "accuracy" and not estimate.other} <= {
         lost
     }

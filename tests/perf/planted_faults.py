@@ -1,6 +1,8 @@
 """Faults planted in simulated studies: how many are found, how often a clean study is accused, and what the report says of that.
 
-    python tests/perf/planted_faults.py [replicates] [respondents ...]
+    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [bounds] [judges] [leaks] [lean] [relatives]
+
+Without names of parts, all are made but `bounds`, which ranks wrong keys for 12 respondents by what nobody can know.
 
 Answers come from a probit model that no detector assumes: graded abilities, difficulties and slopes that differ by item,
 a share of lucky guesses and of slips, what a respondent and an item have between them, and a common effect of each
@@ -86,6 +88,13 @@ def with_faults(
 
     A trap is an item that respondents fall for the more, the abler they are.
     """
+    return planted(kind, share, world, respondents, rng, items)[1:]
+
+
+def planted(
+    kind: str, share: float, world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS
+) -> tuple[Array, Array, set[int]]:
+    """The chances of a right answer under a right key, before `with_faults`' scores and faults."""
     p = chances(world, respondents, rng, items)
     faults = rng.choice(items, round(share * items), replace=False)
     if kind == "trap":
@@ -94,7 +103,7 @@ def with_faults(
     x = drawn(p, rng)
     if kind == "wrong key":
         x[:, faults] = 1 - x[:, faults]
-    return x, set(faults.tolist())
+    return p, x, set(faults.tolist())
 
 
 def indicators(x: Array, families: Sequence[str] = ()) -> dict[str, Result]:
@@ -166,6 +175,34 @@ def best_hits(x: Array, faults: set[int], world: World, rng: np.random.Generator
     right, wrong = (np.exp(y.T @ np.log(p) + (1 - y).T @ np.log(1 - p)).mean(axis=1) for y in (x, 1 - x))
     order = np.argsort(-wrong / (wrong + right), kind="stable")[: len(faults)]
     return len(set(order.tolist()) & faults) / len(faults)
+
+
+def hits_of_chances(p: Array, x: Array, faults: set[int]) -> float:
+    """Share of wrong keys among the first n by the exact posterior of who knows every respondent's chance at every item.
+
+    Nobody can: what is known of one item's difficulty comes from the same answers. It is a ceiling above `best_hits`.
+    """
+    right, wrong = (np.log(y.clip(1e-9, 1 - 1e-9)) for y in (p, 1 - p))
+    odds = (x * (wrong - right) + (1 - x) * (right - wrong)).sum(axis=0)
+    order = np.argsort(-odds, kind="stable")[: len(faults)]
+    return len(set(order.tolist()) & faults) / len(faults)
+
+
+def bounds_table(replicates: int, respondents: int = 12, shares: Sequence[float] = SHARES[:2]) -> Iterator[str]:
+    """Rows: world, share; true among the first n for each list over the same studies, with Monte Carlo errors."""
+    yield "| world | wrong keys | reading list | distributions and abilities known | every chance known |"
+    yield "|---|---|---|---|---|"
+    for name in ("plain", "guessing"):
+        for share in shares:
+            rng = np.random.default_rng([respondents, round(1000 * share)])
+            hits = []
+            for _ in range(replicates):
+                p, x, faults = planted("wrong key", share, WORLDS[name], respondents, rng)
+                listed = {row.item for row in reading_list(x, rng=rng, most=len(faults)).items}
+                best = best_hits(x, faults, WORLDS[name], rng)
+                hits.append((len(listed & faults) / len(faults), best, hits_of_chances(p, x, faults)))
+            cells = [f"{np.mean(h):.3f} ± {np.std(h) / np.sqrt(replicates):.3f}" for h in zip(*hits, strict=True)]
+            yield f"| {name} | {share:.0%} | {' | '.join(cells)} |"
 
 
 def accused(x: Array, rng: np.random.Generator) -> tuple[bool, bool]:
@@ -329,10 +366,23 @@ def share(speaks: Callable[[np.random.Generator], bool], replicates: int, seed: 
     return float(np.mean([speaks(np.random.default_rng([seed, k])) for k in range(replicates)]))
 
 
+PARTS = ("items", "judges", "leaks", "lean", "relatives")
+
+
 def main() -> None:
     """Print the tables."""
-    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    respondents = [int(m) for m in sys.argv[2:]] or list(RESPONDENTS)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    chosen = [word for word in sys.argv[1:] if not word.isdigit()] or list(PARTS)
+    replicates, respondents = numbers[0] if numbers else 20, numbers[1:] or list(RESPONDENTS)
+    makers = {
+        "items": items_part, "bounds": lambda replicates, _: show_bounds(replicates), "judges": judges_part,
+        "leaks": leaks_part, "lean": lean_part, "relatives": relatives_part,
+    }  # fmt: skip
+    for part in chosen:
+        makers[part](replicates, respondents)
+
+
+def items_part(replicates: int, respondents: Sequence[int]) -> None:
     for name, world in WORLDS.items():
         print(f"\n## Items, world {name}: {ITEMS} items, {replicates} studies a row ({5 * replicates} clean ones)\n")
         for line in items_table(world, [m for m in respondents if not world.families or m >= 10], replicates):
@@ -342,6 +392,15 @@ def main() -> None:
             if not world.families or m >= 10:
                 rows = calibration(world, m, replicates)
                 print(f"| {m} | {', '.join(f'{p:.2f}: **{y:.2f}** ({n})' for p, y, n in rows)} |", flush=True)
+
+
+def show_bounds(replicates: int) -> None:
+    print(f"\n## The reading list and what could be known, 12 respondents, {replicates} studies a row\n")
+    for line in bounds_table(replicates):
+        print(line, flush=True)
+
+
+def judges_part(replicates: int, respondents: Sequence[int]) -> None:
     many = 10 * replicates
     print(f"\n## Judges, 100 labels a respondent, {many} studies a row\n")
     print(
@@ -351,6 +410,9 @@ def main() -> None:
         cells = [share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], many, m) for b in (0.15, 0.30, 0.0)]
         cells += [share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], many, 50 + m) for d in (0.05, 0.0)]
         print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
+
+
+def leaks_part(replicates: int, _: Sequence[int]) -> None:
     print(f"\n## Leaks, 600 items, two a picture, {3 * replicates} studies a row\n")
     print("| leak | strength | cues | words alone | hqm check |\n|---|---|---|---|---|")
     for leak, strength in (
@@ -364,9 +426,17 @@ def main() -> None:
         print(
             f"| {leak} | {strength:.2f} | " + " | ".join(f"{c:.3f}" for c in np.mean(shown, axis=0)) + " |", flush=True
         )
+
+
+def lean_part(replicates: int, _: Sequence[int]) -> None:
+    many = 10 * replicates
     print(f"\n## A lean towards the first of four options, 400 answers, {many} studies\n\n| lean | speaks |\n|---|---|")
     for lean in (0.0, 0.05, 0.10):
         print(f"| {lean:.2f} | {share(lambda r, lean=lean: chosen_positions(lean, r), many, 3):.3f} |")
+
+
+def relatives_part(replicates: int, respondents: Sequence[int]) -> None:
+    many = 10 * replicates
     print(
         f"\n## Relatives, families of four, {many} studies\n\n| respondents | correlation .7 | .3 | unrelated |\n|---|---|---|---|"
     )

@@ -53,7 +53,9 @@ def make_engine(
         from hqm.administration.engines.ray import answer_on_ray
 
         return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
-    raise UsageError(f"there is no engine {name!r}", remedy=f"The engines are {', '.join(ENGINES)}.")
+    raise UsageError(
+        f"there is no engine {name!r}", remedy=f"The engines are {', '.join(ENGINES)}.", given=name, known=ENGINES
+    )
 
 
 __all__ = ["ENGINES", "Batch", "Engine", "Stop", "Work", "make_engine", "never"]

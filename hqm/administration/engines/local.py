@@ -23,6 +23,7 @@ from typing import Any
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent
 from hqm.respondents.loading import gpu_count, use_threads
+from hqm.respondents.waits import listening, tell
 from hqm.types import Response
 
 SHARD = 4096
@@ -45,12 +46,22 @@ def never() -> bool:
     return False
 
 
+def always(_respondent: Respondent) -> bool:
+    """Every respondent is closed when it has answered."""
+    return True
+
+
+def is_tiny(respondent: Respondent) -> bool:
+    """Whether several copies of a respondent may stand side by side on a CPU."""
+    size = getattr(respondent, "weight_bytes", None)
+    return size is not None and bool(size < _TINY)
+
+
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
     """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one."""
     if wanted or gpus:
         return wanted or len(gpus)
-    sizes = [getattr(respondent, "weight_bytes", None) for respondent in respondents]
-    tiny = bool(sizes) and all(size is not None and size < _TINY for size in sizes)
+    tiny = bool(respondents) and all(map(is_tiny, respondents))
     return min(len(os.sched_getaffinity(0)), 8) if tiny and hasattr(os, "sched_getaffinity") else 1
 
 
@@ -80,11 +91,13 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     yield from answer_here(work, here, stop)
 
 
-def answer_here(work: Work, which: Sequence[int], stop: Stop) -> Iterator[Batch]:
+def answer_here(
+    work: Work, which: Sequence[int], stop: Stop, close: Callable[[Respondent], bool] = always
+) -> Iterator[Batch]:
     """Ask respondents one after another in this process.
 
     A respondent with requests in flight (a server) has a method `finish`: it begins nothing new, and what is in flight
-    still comes.
+    still comes. `close` says whether a respondent is closed when it has answered; who asks it again soon closes it later.
     """
     for i in which:
         respondent, requests = work[i]
@@ -102,7 +115,8 @@ def answer_here(work: Work, which: Sequence[int], stop: Stop) -> Iterator[Batch]
         except RespondentError as error:
             yield i, error
         finally:
-            respondent.close()
+            if close(respondent):
+                respondent.close()
 
 
 def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[Request]]:
@@ -125,6 +139,8 @@ class _Worker:
     pipe: Any
     shard: int = -1
     left: set[int] = field(default_factory=set)
+    waits: list[str] = field(default_factory=list)
+    """What it waits for, such as a model that it loads: then it has no batch in hand."""
 
 
 def _spread(
@@ -149,8 +165,11 @@ def _spread(
             if stop() and not stopping:
                 stopping = True
                 waiting.clear()
-                for worker in crew:
+                for worker in list(crew):
                     _send(worker, None)
+                    if worker.waits:  # it has no batch to finish
+                        _end(worker)
+                        crew.remove(worker)
             for worker in crew:
                 if worker.shard < 0 and waiting:
                     number = worker.shard = waiting.popleft()
@@ -167,6 +186,7 @@ def _spread(
                     kind, payload = worker.pipe.recv()
                 except (EOFError, OSError, pickle.UnpicklingError):
                     crew.remove(worker)
+                    _end(worker)
                     if worker.shard < 0 or stopping:  # it had nothing to do, or ended as it was told
                         continue
                     i, requests, losses = pieces[worker.shard]
@@ -182,6 +202,10 @@ def _spread(
                 if kind == "batch":
                     worker.left -= {position for position, _ in payload}
                     yield i, [(requests[position], response) for position, response in payload]
+                elif kind == "wait":
+                    what, begins = payload
+                    (worker.waits.append if begins else worker.waits.remove)(what)
+                    tell(what, begins)
                 else:
                     worker.shard = -1
                     if payload is not None:
@@ -190,8 +214,16 @@ def _spread(
             yield i, _died(None)
     finally:
         for worker in crew:
-            worker.process.terminate()
-            worker.process.join()
+            _end(worker)
+
+
+def _end(worker: _Worker) -> None:
+    """End a worker that has nothing to say any more."""
+    worker.process.terminate()
+    worker.process.join()
+    for what in worker.waits:
+        tell(what, False)
+    worker.waits.clear()
 
 
 def _send(worker: _Worker, task: Any) -> None:
@@ -218,6 +250,11 @@ def _work(pipe: Any, threads: int, device: str = "") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
     use_threads(threads)
+    with listening(lambda what, begins: pipe.send(("wait", (what, begins)))):
+        _answer_shards(pipe, device)
+
+
+def _answer_shards(pipe: Any, device: str) -> None:
     current: Respondent | None = None
     while (task := pipe.recv()) is not None:
         respondent, shard = task

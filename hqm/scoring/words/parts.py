@@ -82,14 +82,24 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
         if not equals:
             if part not in recipes or i > 0:
                 known = f"It is {' or '.join(recipes)}, or part=name joined by commas."
-                raise UsageError(f"{benchmark} has no words {piece.strip()!r}", remedy=known)
+                raise UsageError(f"{benchmark} has no words {piece.strip()!r}", remedy=known, given=part, known=recipes)
             recipe = recipes[part]
         else:
             asked = [f.name for f in fields(recipe) if getattr(recipe, f.name)]
             if part not in asked:
-                raise UsageError(f"{benchmark} has no part {part!r} of words", remedy=f"It has {', '.join(asked)}.")
+                raise UsageError(
+                    f"{benchmark} has no part {part!r} of words",
+                    remedy=f"It has {', '.join(asked)}.",
+                    given=part,
+                    known=asked,
+                )
             if name not in _PARTS[part]:
-                raise UsageError(f"there is no {part} {name!r}", remedy=f"There is {', '.join(_PARTS[part])}.")
+                raise UsageError(
+                    f"there is no {part} {name!r}",
+                    remedy=f"There is {', '.join(_PARTS[part])}.",
+                    given=name,
+                    known=_PARTS[part],
+                )
             recipe = replace(recipe, **{part: name})
     return recipe
 

@@ -1,0 +1,100 @@
+"""Captions held against an inventory: what the recipes `valor` and `openchair` of `hqm build` make.
+
+An item's target is what is in its picture, and its field `vocabulary` the names that a caption is searched for; a file
+`vocabulary.json` beside the items holds it once for all of them. Of the names that a caption mentions, the share that the inventory
+does not have is hallucinated (CHAIR, Rohrbach et al. 2018). A longer name goes before a shorter one inside it: a "hot dog" is no
+dog. There is no release and no paper, so `official` and `paper` scoring are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from hqm import (
+    CHAIR,
+    Analysis,
+    Benchmark,
+    DataError,
+    Item,
+    Metric,
+    Response,
+    ScoredAnswer,
+    Verdict,
+    chair_tally,
+    mentioned,
+)
+
+ARMS = ("selected", "control")
+"""The parts of what the recipe `valor` makes."""
+
+
+class Inventory(Benchmark):
+    """Captions scored by the objects that they mention."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of CHAIR."""
+        return CHAIR
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The names that captions are searched for."""
+        path = self.data / "vocabulary.json"
+        try:
+            names = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise DataError(
+                "it cannot be read", place=str(path), remedy='Write a list of names: ["dog", "hot dog"].'
+            ) from None
+        if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+            raise DataError("it is no list of names", place=str(path), remedy='Write ["dog", "hot dog"].')
+        return frozenset(names)
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """The tally of CHAIR."""
+        present = item.target if isinstance(item.target, (list, tuple)) else [item.target]
+        return chair_tally(mentioned(response.text, self.vocabulary), {str(name) for name in present}, response.text)
+
+    def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
+        """The selected pictures beside the control arm, where the benchmark has both."""
+        yield arms(answers)
+
+
+_Z = 1.959963984540054
+
+
+def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
+    """Each respondent's faithfulness and coverage on selected and on control pictures, and the difference of faithfulness."""
+    rows: list[tuple[str | float | int | None, ...]] = []
+    scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
+    for who in dict.fromkeys(answer.respondent for answer in scored):
+        own = {arm: [a.tally for a in scored if (a.respondent, a.item.part) == (who, arm)] for arm in ARMS}
+        faithful = {arm: _share_and_variance([(t["mentioned"] - t["hallucinated"], t["mentioned"]) for t in own[arm]]) for arm in ARMS}  # fmt: skip
+        covered = {arm: _share_and_variance([(t["covered"], t["present"]) for t in own[arm]])[0] for arm in ARMS}
+        (selected, v1), (control, v2) = faithful["selected"], faithful["control"]
+        if not all(map(math.isfinite, (selected, control, v1, v2))):
+            continue
+        half = _Z * math.sqrt(v1 + v2)
+        gap = selected - control
+        rows.append((who, selected, control, gap, gap - half, gap + half, covered["selected"], covered["control"]))
+    return Analysis(
+        name="selected_and_control",
+        title="Selected pictures and the control arm",
+        about="Faithfulness (1 - CHAIRi) and coverage of the captions of pictures that go against a habit, and of pictures drawn at random with as many objects; the 95% interval of the difference is over pictures, by the jackknife in each arm (VALOR-Eval, Table 5).",
+        columns=("Respondent", "Faithfulness, selected", "Faithfulness, control", "Difference", "from", "to", "Coverage, selected", "Coverage, control"),
+        rows=tuple(rows),
+        drawn="Difference",
+    )  # fmt: skip
+
+
+def _share_and_variance(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """A ratio of sums, and its variance by leaving out each picture; NaN where it has none."""
+    top, bottom, n = sum(a for a, _ in pairs), sum(b for _, b in pairs), len(pairs)
+    if n < 2 or any(bottom - b <= 0 for _, b in pairs):
+        return math.nan, math.nan
+    without = [(top - a) / (bottom - b) for a, b in pairs]
+    middle = sum(without) / n
+    return top / bottom, (n - 1) / n * sum((value - middle) ** 2 for value in without)

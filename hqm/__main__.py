@@ -1,0 +1,32 @@
+"""The program `hqm`, and `python -m hqm`: Ctrl-C is heard from the first line on, then the command line is loaded."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is 130."""
+    try:
+        from hqm.commands.interrupt import leave, watch
+
+        watch()
+        from hqm.cli import main as run
+
+        try:
+            run()
+        except SystemExit as end:
+            if end.code == 130:  # threads that are still in a request are not waited for
+                leave(130)
+            # everything is done: Ctrl-C while Python takes itself apart would make a failure of it
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            raise
+    except KeyboardInterrupt:
+        print("hqm: interrupted before anything was done.", file=sys.stderr)
+        sys.stderr.flush()
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

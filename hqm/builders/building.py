@@ -1,0 +1,351 @@
+"""Build a benchmark: candidates, balance, deduplication, people's decisions, the folder, and what is measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hqm.builders.folder import Pictures, beside, name_for, write_folder
+from hqm.builders.measuring import Measured, precision_of
+from hqm.builders.promise import Promise
+from hqm.builders.question import Chosen, Draft
+from hqm.builders.recipe import Order, Recipe, recipe_named
+from hqm.builders.review import Review, Reviewed, read_review
+from hqm.builders.source import Source, open_annotations
+from hqm.builders.writing_models import Roles
+from hqm.errors import DataError, UsageError
+from hqm.lint.labels import LARGEST_ERROR
+from hqm.psychometrics import items_for_error
+from hqm.psychometrics.weights import stream
+from hqm.respondents import make_respondent
+from hqm.store.database import Store
+
+OFFLINE = "offline"
+"""The writer and the filter that ask nobody."""
+_ORDERS = 8
+"""So many orders of the items are tried, until none of them gives an answer away."""
+_LOOKED_AT = 3_000
+"""Pictures of a source that are compared with each other before the draft; of a larger one, those that are used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """What was built."""
+
+    folder: Path
+    recipe: Recipe
+    source: Source
+    measured: Measured
+    promises: tuple[Promise, ...]
+    claimed: tuple[str, ...]
+    """The types that the card claims, because each has enough items."""
+    matched: int
+    """How many items have another one to be compared with."""
+    forms: tuple[str, ...]
+    review: Review | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the result has nothing that the recipe says it must not have."""
+        return all(promise.kept for promise in self.promises)
+
+
+def build(
+    recipe: str,
+    place: str,
+    folder: Path,
+    *,
+    items: int,
+    seed: int = 0,
+    images: str | None = None,
+    reviewed: Path | None = None,
+    writer: str = OFFLINE,
+    checker: str = OFFLINE,
+    store: Store | None = None,
+) -> Build:
+    """Build a benchmark into a new folder; the same arguments give the same bytes.
+
+    Parameters
+    ----------
+    recipe, place
+        The recipe's name, and the annotations, as `open_annotations` takes them.
+    items
+        How many are wanted; fewer are made where the annotations have no more, which a note says.
+    images
+        A folder or zip that the pictures are copied from, or a web address to which their names are appended.
+    reviewed
+        Decisions of people about the items of the same build without this file.
+    writer, checker
+        Who writes wrong captions and who checks them: `offline` (templates and rules), or models by name.
+    store
+        Where the models' replies are kept, so that each is asked once; needed where a model is named.
+
+    Raises
+    ------
+    HQMError
+        A name means nothing, the annotations cannot be read or have nothing for the recipe, or the folder is there.
+    """
+    made = recipe_named(recipe)
+    roles = _roles(made, writer, checker, store)
+    name = name_for(folder)
+    review = read_review(reviewed) if reviewed is not None else None
+    source = open_annotations(place)
+    pictures = Pictures(source, images)
+    source = _usable(source, pictures)
+    order = Order(source=source, items=items, rng=stream(seed, f"build.{recipe}"), roles=roles)
+    draft = made.draft(order)
+    if not draft.chosen:
+        said = f": {'; '.join(draft.notes)}" if draft.notes else ""
+        what = f"the recipe {recipe} makes no item of it{said}"
+        raise DataError(what, place=place, remedy=f"It needs {made.needs}.")
+    with beside(folder) as written:
+        result = _written(written, name, made, source, draft, pictures, seed, review)
+    benchmark = result.measured.benchmark
+    benchmark.data = folder
+    return replace(result, folder=folder)
+
+
+def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Roles | None:
+    """The models that were named; None where rules write and check."""
+    named = {"--writer": writer, "--filter": checker}
+    models = {option: name for option, name in named.items() if name != OFFLINE}
+    if not models:
+        return None
+    option, name = next(iter(models.items()))
+    if not recipe.writes:
+        what = f"{option} {name!r:.60}: the recipe {recipe.name} writes no captions"
+        raise UsageError(what, remedy="Leave it out, or take the recipe halcaption.", given=name, known=(OFFLINE,))
+    if store is None:
+        raise UsageError("a model's replies need a store", remedy="Name its file with --store.", given=name)
+    made = {option: make_respondent(name) for option, name in models.items()}
+    return Roles(store=store, writer=made.get("--writer"), checker=made.get("--filter"))
+
+
+def _usable(source: Source, pictures: Pictures) -> Source:
+    """The source without pictures that are not in the place named, and without those that look like an earlier one."""
+    graphs = [graph for graph in source.graphs if pictures.has(graph.image.file)]
+    if not graphs:
+        what = f"none of the {len(source.graphs)} pictures of the annotations is there, such as {source.graphs[0].image.file!r}"
+        raise DataError(what, place=source.name, remedy="Name the folder of the pictures with --images.")
+    if pictures.at_hand and len(graphs) <= _LOOKED_AT:
+        twins = _twins([graph.image.file for graph in graphs], pictures)
+        graphs = [graph for graph in graphs if graph.image.file not in twins]
+    return replace(source, graphs=tuple(graphs))
+
+
+def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
+    """The pictures that look like one before them, by the hash and thumbnail of the linter; also those that cannot be decoded."""
+    import tempfile
+
+    from hqm.lint.images import Look
+
+    looks: list[Look] = []
+    hashes = np.zeros((len(files), 64), dtype=bool)
+    twins: set[str] = set()
+    with tempfile.TemporaryDirectory() as place:
+        for file in dict.fromkeys(files):
+            pictures.put(file, "", Path(place))
+            try:
+                look = Look.of(Path(place) / file)
+            except OSError:
+                twins.add(file)
+                continue
+            near = np.flatnonzero((hashes[: len(looks)] != look.hash).sum(axis=1) <= 10)
+            if any(looks[int(i)].like(look) for i in near):
+                twins.add(file)
+                continue
+            hashes[len(looks)] = look.hash
+            looks.append(look)
+    return frozenset(twins)
+
+
+def _written(
+    folder: Path, name: str, recipe: Recipe, source: Source, draft: Draft, pictures: Pictures, seed: int, review: Review | None
+) -> Build:  # fmt: skip
+    claimed = _claimed(draft.chosen)
+    addresses = {graph.image.id: graph.image.address for graph in source.graphs}
+    (folder / "images").mkdir()
+    files = {each.question.image: each.question.file for each in draft.chosen}
+    named = {image: pictures.put(file, addresses[image], folder / "images") for image, file in sorted(files.items())}
+    benchmark: Any = None
+    for attempt in range(_ORDERS):
+        rng = stream(seed, f"build.order.{attempt}")
+        chosen = [draft.chosen[int(i)] for i in rng.permutation(len(draft.chosen))]
+        rows = _reviewed(_rows(chosen, named, claimed), chosen, review)
+        provenance = [_provenance(row, each, source, recipe, seed, review) for row, each, _ in rows]
+        benchmark = write_folder(
+            folder, name, recipe, source, [row for row, _, _ in rows], provenance,
+            _forms([(row, each) for row, each, kept in rows if kept]), draft.files, claimed,
+        )  # fmt: skip
+        measured = Measured(
+            benchmark=benchmark, draft=draft, notes=_notes(draft, len(chosen) - len(rows), attempt),
+            form=benchmark.original, pictures_checked=pictures.at_hand, precision=precision_of(review),
+        )  # fmt: skip
+        # a cue of the order is nobody's choice: another order is drawn
+        if recipe.task != "yes_no" or not any(code.startswith("L2") for code in measured.codes):
+            break
+    forms = tuple(sorted(path.stem for path in (folder / "forms").glob("*.jsonl")))
+    promises = recipe.promises(measured)
+    matched = sum(each.matched is not None for _, each, kept in rows if kept)
+    return Build(
+        folder=folder, recipe=recipe, source=source, measured=measured, promises=promises, claimed=claimed, matched=matched,
+        forms=forms, review=review,
+    )  # fmt: skip
+
+
+def _claimed(chosen: Sequence[Chosen]) -> tuple[str, ...]:
+    """The types that items are labelled with: all of them where each has enough items for a score, otherwise none."""
+    counts: dict[str, int] = {}
+    for each in chosen:
+        counts[each.question.type] = counts.get(each.question.type, 0) + 1
+    least = items_for_error(LARGEST_ERROR)
+    return tuple(sorted(counts)) if min(counts.values()) >= least else ()
+
+
+def _rows(chosen: Sequence[Chosen], named: Mapping[str, str], claimed: Sequence[str]) -> list[dict[str, Any]]:
+    rows = []
+    wide = max(4, len(str(len(chosen))))
+    for number, each in enumerate(chosen, 1):
+        question = each.question
+        row: dict[str, Any] = {"id": f"q{number:0{wide}}", "image": named[question.image], "prompt": each.prompt}
+        # a type that cannot be measured is no label: the item keeps it as its kind
+        row["type" if claimed else "kind"] = question.type
+        if question.part:
+            row["part"] = question.part
+        row["target"] = question.target
+        if question.rivals:
+            row["rivals"] = list(question.rivals)
+        rows.append({**row, **question.extra})
+    return rows
+
+
+def _reviewed(
+    rows: Sequence[dict[str, Any]], chosen: Sequence[Chosen], review: Review | None
+) -> list[tuple[dict[str, Any], Chosen, bool]]:
+    """The rows that people left, corrected where they said so, and whether a row still is what the recipe made.
+
+    Where an item is left out, the item that is answered the other way goes with it, so that its key stays balanced.
+    """
+    paired = list(zip(rows, chosen, strict=True))
+    if review is None:
+        return [(row, each, True) for row, each in paired]
+    unknown = sorted(review.by_item.keys() - {row["id"] for row in rows})
+    if unknown:
+        what = f"it decides on {unknown[0]}, which is no item of this build"
+        raise DataError(
+            what, place=review.path, remedy="Build with the arguments with which the reviewed items were built."
+        )
+    gone = {row["id"] for row, _ in paired if review.by_item.get(row["id"], Reviewed(decision="keep")).decision in ("ambiguous", "bad picture")}  # fmt: skip
+    # a picture that is bad is bad for all its items
+    bad = {row["image"] for row, _ in paired if (d := review.by_item.get(row["id"])) and d.decision == "bad picture"}
+    gone |= {row["id"] for row, _ in paired if row["image"] in bad}
+    for row, each in paired:
+        if row["id"] in gone and row["target"] in ("yes", "no"):
+            partner = next((r["id"] for r, o in paired if _partners(each, o) and r["id"] not in gone), None)
+            gone |= {partner} if partner else set()
+    left = []
+    for row, each in paired:
+        if row["id"] not in gone:
+            decided = review.by_item.get(row["id"])
+            left.append(_decided(row, each, decided) if decided else (row, each, True))
+    if not left:
+        raise DataError("it leaves no item", place=review.path, remedy="Build more items.")
+    return left
+
+
+def _partners(a: Chosen, b: Chosen) -> bool:
+    same = (a.question.key, a.question.part, a.wording) == (b.question.key, b.question.part, b.wording)
+    return same and a.question.target != b.question.target
+
+
+def _decided(row: dict[str, Any], each: Chosen, decided: Reviewed) -> tuple[dict[str, Any], Chosen, bool]:
+    if decided.decision == "fixed text":
+        row = {**row, "prompt": decided.text}
+    if decided.target and decided.decision in ("wrong key", "fixed text"):
+        row = {**row, "target": decided.target.lower() if row["target"] in ("yes", "no") else decided.target}
+    elif decided.decision == "wrong key":
+        if row["target"] not in ("yes", "no"):
+            what = f"the key of {row['id']} is called wrong, and no other one is given"
+            raise DataError(what, remedy="Write the right answer in the column target.")
+        row = {**row, "target": "no" if row["target"] == "yes" else "yes"}
+    return row, each, decided.decision == "keep"
+
+
+def _provenance(
+    row: Mapping[str, Any], each: Chosen, source: Source, recipe: Recipe, seed: int, review: Review | None
+) -> dict[str, Any]:  # fmt: skip
+    question = each.question
+    decided = review.by_item.get(row["id"]) if review is not None else None
+    made: dict[str, Any] = {
+        "id": row["id"],
+        "source": {"name": Path(source.name).name, "reader": source.reader, "digest": source.digest},
+        "recipe": recipe.name,
+        "seed": seed,
+        "image": question.image,
+        "file": question.file,
+        "objects": list(question.objects),
+        "relations": list(question.relations),
+        "key": question.key,
+        "rule": question.rule,
+        "statistic": question.statistic,
+        "value": question.value,
+        "competing": list(question.competing),
+        "wording": each.wording % len(question.prompts),
+        "matched": None if each.matched is None else {"key": each.matched.key, "objects": list(each.matched.objects)},
+        "review": None,
+    }
+    if decided is not None and review is not None:
+        made["review"] = {
+            "decision": decided.decision,
+            "reviewer": decided.reviewer,
+            "note": decided.note,
+            "file": review.digest,
+        }
+    return made
+
+
+def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[dict[str, Any]]]:
+    """The form `wording`: the items in their next wording; and `matched`: another question about the same picture."""
+    wording = [
+        {"id": row["id"], "prompt": each.reworded, "target": row["target"], "rule": "build.wording"}
+        for row, each in rows
+    ]
+    forms = (
+        {"wording": wording}
+        if any(w["prompt"] != row["prompt"] for w, (row, _) in zip(wording, rows, strict=True))
+        else {}
+    )
+    if any(each.matched is not None for _, each in rows):
+        forms["matched"] = [
+            {"id": row["id"], "prompt": each.matched.prompts[each.wording % len(each.matched.prompts)], "target": each.matched.target, "rule": "build.matched"}
+            if each.matched is not None
+            else {"id": row["id"], "prompt": row["prompt"], "left_out": "the picture has no other question of this kind"}
+            for row, each in rows
+        ]  # fmt: skip
+    return forms
+
+
+def _notes(draft: Draft, left_out: int, attempt: int) -> tuple[str, ...]:
+    notes = list(draft.notes)
+    if left_out:
+        notes.append(f"{left_out} items left out by people's decisions, with those that balanced them")
+    if attempt:
+        notes.append(f"the items stand in the {attempt + 1}th order that was drawn: the earlier ones gave answers away")
+    return tuple(notes)
+
+
+def given_number(items: int) -> int:
+    """The number of items, if it is one that can be built.
+
+    Raises
+    ------
+    UsageError
+        It is not.
+    """
+    if not 2 <= items <= 200_000:
+        raise UsageError(f"{items} items cannot be built", remedy="Ask for 2 to 200,000 with --items.")
+    return items

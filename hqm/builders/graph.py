@@ -1,0 +1,168 @@
+"""The scene graph: what an annotation says of a picture, in one shape for every source.
+
+What is checked on reading: boxes are finite and not negative, a relation names objects that there are, and a picture's name
+does not leave the folder of pictures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Box(_Part):
+    """A rectangle in pixels: left, top, width and height.
+
+    >>> Box(x=0, y=0, width=2, height=2).overlap(Box(x=1, y=0, width=2, height=2))
+    0.3333333333333333
+    """
+
+    x: float
+    y: float
+    width: float = Field(ge=0)
+    height: float = Field(ge=0)
+
+    @property
+    def area(self) -> float:
+        return self.width * self.height
+
+    @property
+    def center(self) -> tuple[float, float]:
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    def overlap(self, other: Box) -> float:
+        """Intersection over union of two boxes."""
+        wide = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
+        high = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
+        shared = max(wide, 0.0) * max(high, 0.0)
+        union = self.area + other.area - shared
+        return shared / union if union > 0 else 0.0
+
+
+class Attribute(_Part):
+    """A property of an object, and of which kind it is: color, size, action, state; empty where the source does not say."""
+
+    value: str = Field(min_length=1)
+    kind: str = ""
+
+
+class Object(_Part):
+    """A thing in the picture. The first of its names is its class; the others are synonyms or wider words."""
+
+    id: str
+    names: tuple[str, ...] = Field(min_length=1)
+    box: Box | None = None
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    def values(self, kind: str) -> tuple[str, ...]:
+        """The values of its attributes of one kind."""
+        return tuple(attribute.value for attribute in self.attributes if attribute.kind == kind)
+
+
+class Relation(_Part):
+    """A relation between two objects, by their ids; `holds` is False where the annotation says that it does not hold."""
+
+    id: str
+    subject: str
+    predicate: str = Field(min_length=1)
+    object: str
+    symmetric: bool = False
+    holds: bool = True
+
+
+class Text(_Part):
+    """A text that can be read in the picture, and on what it stands."""
+
+    id: str
+    string: str = Field(min_length=1)
+    region: Box | None = None
+    carrier: str = "sign"
+
+
+class Setting(_Part):
+    """What is true of the whole picture: of which kind (time of day, ground, weather), and what."""
+
+    kind: str
+    value: str = Field(min_length=1)
+
+
+class Image(_Part):
+    """A picture and what its annotation is complete about."""
+
+    id: str
+    file: str = ""
+    address: str = ""
+    """Where the picture is on the web."""
+    width: int = Field(default=0, ge=0)
+    height: int = Field(default=0, ge=0)
+    licence: str = ""
+    source: str = ""
+    exhaustive: frozenset[str] = frozenset()
+    """The classes of which the annotation says whether they are there: one that is not among the objects is absent."""
+    counted: frozenset[str] = frozenset()
+    """The classes of which every single instance is annotated."""
+    complete: frozenset[str] = frozenset()
+    """The kinds of attributes of which no object has a value that is not listed."""
+
+
+class SceneGraph(_Part):
+    """One picture with its objects, relations, texts, settings and captions."""
+
+    image: Image
+    objects: tuple[Object, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    texts: tuple[Text, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    captions: tuple[str, ...] = ()
+    denied: frozenset[tuple[str, str]] = frozenset()
+    """(class, value of an attribute): what the annotation says is not so."""
+
+    @model_validator(mode="after")
+    def _known_objects(self) -> Self:
+        known = {thing.id for thing in self.objects}
+        if len(known) < len(self.objects):
+            raise ValueError(f"two objects of the picture {self.image.id} have one id")
+        for relation in self.relations:
+            if not {relation.subject, relation.object} <= known:
+                raise ValueError(f"the relation {relation.id} of the picture {self.image.id} names no object of it")
+        return self
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Class -> how many objects."""
+        return Counter(thing.name for thing in self.objects)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Object]:
+        return {thing.id: thing for thing in self.objects}
+
+    @cached_property
+    def present(self) -> frozenset[str]:
+        """Every name of every object, wider words and synonyms too."""
+        return frozenset(name for thing in self.objects for name in thing.names)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The classes that are not there, by an annotation that is complete about them."""
+        return self.image.exhaustive - self.present
+
+    def denied_class(self, name: str) -> bool:
+        """Whether a present name is one that the annotation calls absent as well."""
+        return bool(self.image.exhaustive) and name not in self.image.exhaustive
+
+    def only(self, name: str) -> Object | None:
+        """The object of this name where it is the only one that the name can mean, otherwise None."""
+        named = [thing for thing in self.objects if name in thing.names]
+        return named[0] if len(named) == 1 else None

@@ -1,0 +1,195 @@
+"""What a build says of its result: items by part and label, leaks, duplicates, types, and whether the recipe's promises are kept."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hqm.benchmark.codes import code_of
+from hqm.benchmark.findings import Finding
+from hqm.benchmark.interface import Benchmark
+from hqm.builders.promise import Promise
+from hqm.builders.question import Draft
+from hqm.builders.review import Review
+from hqm.lint.labels import LARGEST_ERROR
+from hqm.lint.leaks import can_leak, clusters_of, leaks_in
+from hqm.lint.linter import findings_of, pictures_of
+from hqm.psychometrics import Stratum, blind_solvability, items_for_error, length_cue, own_words
+from hqm.psychometrics.weights import stream
+from hqm.types import Form, Item
+
+_FOLDS = 5
+_REVIEWED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartWords:
+    """What the words alone get right in one part, cross-validated, and what always giving its commonest answer gets right."""
+
+    part: str
+    items: int
+    accuracy: float
+    baseline: float
+    reason: str = ""
+    """Why it was not measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartLength:
+    """What the best threshold of the number of words gets right in one part, cross-validated."""
+
+    part: str
+    accuracy: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """The share of reviewed items that were kept, with its 95% interval (Wilson 1927)."""
+
+    kept: int
+    reviewed: int
+    value: float
+    low: float
+    high: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether 100 items were reviewed, as the recipes ask for."""
+        return self.reviewed >= _REVIEWED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A benchmark that was built, and what can be measured of it before anybody answers."""
+
+    benchmark: Benchmark
+    draft: Draft
+    notes: tuple[str, ...]
+    form: Form
+    pictures_checked: bool
+    precision: Precision | None = None
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What `hqm check` finds."""
+        pictures = pictures_of(self.benchmark, self.form) if self.pictures_checked else None
+        return tuple(findings_of(self.benchmark, self.form, pictures, forms=[self.benchmark.parallel_form]))
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the findings, sorted."""
+        return tuple(sorted(code_of(finding.name).code for finding in self.findings))
+
+    @cached_property
+    def by_part(self) -> Mapping[str, int]:
+        """Part -> how many items."""
+        return Counter(item.part for item in self.form.items)
+
+    @cached_property
+    def by_type(self) -> Mapping[str, int]:
+        """Hallucination type -> how many items, whether or not the card claims it."""
+        return Counter(str(item.type or item.meta.get("kind") or "") for item in self.form.items)
+
+    @cached_property
+    def by_label(self) -> Mapping[str, Mapping[str, int]]:
+        """Part -> right answer -> how many items, where there is a handful of answers."""
+        table: dict[str, Counter[str]] = {}
+        for item in self.form.items:
+            table.setdefault(item.part, Counter())[_label(item)] += 1
+        return {part: answers for part, answers in table.items() if len(answers) <= 8}
+
+    @cached_property
+    def words(self) -> tuple[PartWords, ...]:
+        """What the words alone get right, part by part; of open questions too, each answer a label."""
+        if self.benchmark.card.task == "caption":
+            return ()
+        return tuple(_words(part, self._of(part)) for part in self.by_part)
+
+    @cached_property
+    def lengths(self) -> tuple[PartLength, ...]:
+        """What counting words gets right, part by part."""
+        if not can_leak(self.form.items):
+            return ()
+        return tuple(length for part in self.by_part if (length := _length(part, self._of(part))) is not None)
+
+    @property
+    def cue(self) -> Stratum | None:
+        """The strongest cue of position, numbering and surface that could be tried; None where nothing could."""
+        if not can_leak(self.form.items):
+            return None
+        tried = [s for s in leaks_in(self.form).cues.strata if s.status == "ok" and math.isfinite(s.gain)]
+        return max(tried, key=lambda stratum: stratum.gain, default=None)
+
+    @property
+    def measurable(self) -> tuple[str, ...]:
+        """The types with enough items for a score of their own."""
+        least = items_for_error(LARGEST_ERROR)
+        return tuple(kind for kind, items in self.by_type.items() if kind and items >= least)
+
+    def count(self, name: str) -> int:
+        """How many items or pictures a finding concerns; 0 where it was not made."""
+        return sum(finding.count for finding in self.findings if finding.name == name)
+
+    def _of(self, part: str) -> list[Item]:
+        return [item for item in self.form.items if item.part == part]
+
+
+def _label(item: Item) -> str:
+    return ", ".join(map(str, item.target)) if isinstance(item.target, (list, tuple)) else str(item.target)
+
+
+def _words(part: str, items: Sequence[Item]) -> PartWords:
+    study = blind_solvability(
+        [item.prompt for item in items], [_label(item) for item in items], rng=stream(0, f"build.words.{part}"),
+        clusters=clusters_of(items), folds=_FOLDS,
+    )  # fmt: skip
+    value = study.accuracy.value if study.status == "ok" else math.nan
+    return PartWords(part=part, items=len(items), accuracy=value, baseline=study.baseline, reason=study.reason)
+
+
+def _length(part: str, items: Sequence[Item]) -> PartLength | None:
+    study = length_cue(
+        own_words([item.prompt for item in items]), [str(item.target) for item in items],
+        rng=stream(0, f"build.length.{part}"), clusters=clusters_of(items), folds=_FOLDS,
+    )  # fmt: skip
+    if not study.rules:
+        return None
+    return PartLength(part=part, accuracy=study.strongest.accuracy.value, sentence=study.strongest.sentence)
+
+
+def precision_of(review: Review | None) -> Precision | None:
+    """The share of reviewed items that people kept; None without a review."""
+    if review is None:
+        return None
+    from statsmodels.stats.proportion import proportion_confint
+
+    kept, reviewed = review.sound, len(review.by_item)
+    low, high = proportion_confint(kept, reviewed, method="wilson")
+    return Precision(kept=kept, reviewed=reviewed, value=kept / reviewed, low=float(low), high=float(high))
+
+
+def words_alone(measured: Measured, limit: float) -> tuple[Promise, ...]:
+    """The promise that the words get fewer than a share right, for every part where it could be tried."""
+    return tuple(
+        Promise(
+            name=f"words alone: {words.part}", sentence=f"the words alone get {words.accuracy:.3f} of {words.items} items right in {words.part}",
+            value=words.accuracy, limit=limit, kept=words.accuracy < limit,
+        )
+        for words in measured.words
+        if math.isfinite(words.accuracy)
+    )  # fmt: skip
+
+
+def lengths(measured: Measured, limit: float) -> tuple[Promise, ...]:
+    """The promise that no threshold of the number of words gets more than a share right."""
+    return tuple(
+        Promise(
+            name=f"length: {length.part}", sentence=f"counting words gets {length.accuracy:.3f} right in {length.part} ({length.sentence})",
+            value=length.accuracy, limit=limit, kept=length.accuracy <= limit,
+        )
+        for length in measured.lengths
+    )  # fmt: skip

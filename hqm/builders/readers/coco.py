@@ -1,0 +1,122 @@
+"""COCO: `instances_*.json` and `captions_*.json`, as cocodataset.org describes them under "Data format".
+
+instances: images (id, file_name, width, height, license), annotations (id, image_id, category_id, bbox [x, y, width, height],
+iscrowd), categories (id, name, supercategory), licenses (id, name). captions: images and annotations (image_id, caption).
+Every one of the categories is annotated in every picture; those with a crowd are not counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from hqm.builders.graph import Box, Image, Object, SceneGraph
+from hqm.builders.source import Reader, Source, digest_of, number, rows, table, text
+from hqm.errors import DataError
+from hqm.files.names import is_url
+from hqm.files.records import read_json
+
+_CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv 1405.0312)"
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files of annotations in a folder, or the file itself."""
+    return sorted(path.glob("*.json")) if path.is_dir() else [path]
+
+
+def is_coco(path: Path) -> bool:
+    """Whether there are files of COCO's layout."""
+    return any(_is_coco_file(file) for file in files_of(path))
+
+
+def _is_coco_file(path: Path) -> bool:
+    if path.suffix != ".json":
+        return False
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    if path.parent.joinpath("query").is_dir():
+        return False
+    if b'"annotations"' not in start and b'"images"' not in start and b'"categories"' not in start:
+        return False
+    held = read_json(path)
+    return isinstance(held, dict) and "annotations" in held and "images" in held
+
+
+def read_coco(path: Path) -> Source:
+    """Scene graphs from files of instances, of captions, or of both."""
+    files = [file for file in files_of(path) if _is_coco_file(file) or not path.is_dir()]
+    images: dict[str, dict[str, Any]] = {}
+    objects: dict[str, list[Object]] = defaultdict(list)
+    captions: dict[str, list[str]] = defaultdict(list)
+    crowded: dict[str, set[str]] = defaultdict(set)
+    classes: set[str] = set()
+    complete: set[str] = set()
+    licences: dict[str, str] = {}
+    for file in files:
+        held = table(read_json(file), "the file", file)
+        for row in rows(held.get("licenses", []), "licenses", file):
+            licences[text(row, "id", "a licence", file)] = text(row, "name", "a licence", file)
+        own = {}
+        for row in rows(held.get("images"), "images", file):
+            own[text(row, "id", "a picture", file)] = row
+        images |= {key: {**images.get(key, {}), **row} for key, row in own.items()}
+        categories = {
+            text(row, "id", "a category", file): text(row, "name", "a category", file)
+            for row in rows(held.get("categories", []), "categories", file)
+        }
+        if categories:
+            classes |= set(categories.values())
+            complete |= set(own)
+        for row in rows(held.get("annotations"), "annotations", file):
+            key = text(row, "image_id", "an annotation", file)
+            if key not in images:
+                what = f"the annotation {row.get('id')!r:.40} belongs to the picture {key!r:.40}, which is not listed"
+                raise DataError(what, place=str(file), remedy="List the picture under images.")
+            if "caption" in row:
+                captions[key].append(text(row, "caption", "an annotation", file))
+                continue
+            category = text(row, "category_id", "an annotation", file)
+            if category not in categories:
+                what = f"the annotation {row.get('id')!r:.40} is of the category {category!r:.40}, which is not listed"
+                raise DataError(what, place=str(file), remedy="List the category under categories.")
+            name = categories[category]
+            if row.get("iscrowd"):
+                crowded[key].add(name)
+            objects[key].append(Object(id=text(row, "id", "an annotation", file), names=(name,), box=_box(row, file)))
+    graphs = []
+    for key, row in images.items():
+        exhaustive = frozenset(classes) if key in complete else frozenset()
+        image = Image(
+            id=key, file=str(row.get("file_name") or f"{key}.jpg"), address=address_of(row.get("coco_url")), width=_pixels(row, "width", path), height=_pixels(row, "height", path),
+            licence=licences.get(str(row.get("license")), ""), source="COCO", exhaustive=exhaustive,
+            counted=exhaustive - crowded[key],
+        )  # fmt: skip
+        graphs.append(SceneGraph(image=image, objects=tuple(objects[key]), captions=tuple(captions[key])))
+    return Source(
+        name=str(path), reader="coco", digest=digest_of(files), graphs=tuple(graphs), licence="CC-BY-4.0 (annotations)",
+        citation=_CITATION,
+    )  # fmt: skip
+
+
+def address_of(value: Any) -> str:
+    """A web address, or nothing."""
+    return value if isinstance(value, str) and is_url(value) else ""
+
+
+def _pixels(row: dict[str, Any], name: str, place: Path) -> int:
+    return int(number(row, name, "a picture", place)) if row.get(name) is not None else 0
+
+
+def _box(row: dict[str, Any], place: Path) -> Box | None:
+    box = row.get("bbox")
+    if box is None:
+        return None
+    what = f"the annotation {row.get('id')!r:.40}"
+    if not isinstance(box, list) or len(box) != 4:
+        raise DataError(f"the bbox of {what} is {box!r:.60}", place=str(place), remedy="Write [x, y, width, height].")
+    x, y, width, height = (number({"bbox": side}, "bbox", what, place) for side in box)
+    return Box(x=x, y=y, width=width, height=height)
+
+
+READER = Reader("coco", "instances_*.json, captions_*.json or a folder of both", is_coco, read_coco)

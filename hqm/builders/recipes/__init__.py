@@ -1,0 +1,1 @@
+"""The recipes that come with HQM: a module each, with its `RECIPE`."""

@@ -1,0 +1,256 @@
+"""`hqh`: open questions of all eight hallucination types, by rules that are printed here.
+
+HQH (Yan et al. 2024, arXiv 2406.17115) does not publish its rules. Ours, and what makes a question ambiguous:
+
+- attribute: the color of an object that its name alone can mean, and that has one color only.
+- counting: a class of which every instance is annotated, 0 to 6 of them, no two of them overlapping by half or more (IoU).
+- relation: where one object lies from another. Both are named so that they can mean nothing else, and the centres of their boxes
+  agree with the annotation.
+- comparison: which of two such objects takes up more of the picture; the area of one box is over 1.5 times that of the other.
+- action: what the only object of its class does, if it does one thing.
+- environment: what the annotation says of the whole picture.
+- ocr: what is written on a thing, if only one of its kind has a text.
+- existence: which of four classes, some present and some absent, are there.
+
+An answer is right if it names the right one before any other answer that the question has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from hqm.builders.balance import spread, with_open_matches
+from hqm.builders.graph import Box, Object, SceneGraph
+from hqm.builders.lexicon import NUMBERS, plural, singular
+from hqm.builders.measuring import Measured
+from hqm.builders.promise import Promise
+from hqm.builders.question import Chosen, Draft, Question, phrase_for, share_of_picture
+from hqm.builders.recipe import Order, Recipe
+from hqm.builders.recipes.amber import alone, crowded
+from hqm.builders.recipes.pope import absent_names, present_objects
+from hqm.types import HALLUCINATION_TYPES
+
+AREA_RATIO = 1.5
+MOST = 6
+_SHORT = {
+    "to the left of": "to the left", "to the right of": "to the right", "above": "above", "below": "below",
+}  # fmt: skip
+_ACTS = frozenset("riding holding wearing eating carrying pulling pushing throwing catching hitting".split())
+_ENVIRONMENT = {
+    "time of day": ("Is it day or night in the image?", "What time of day does the image show, day or night?", "Does the image show day or night?"),
+    "ground": ("What covers the ground?", "What is the ground covered with?", "What covers the ground in the image?"),
+    "weather": ("What is the weather like in the image?", "What weather does the image show?", "Which weather is it in the image?"),
+    "place": ("Where was the image taken, indoors or outdoors?", "Is the place in the image indoors or outdoors?", "Does the image show a place indoors or outdoors?"),
+}  # fmt: skip
+_LONGEST = 60
+"""More answers than this are not listed as rivals."""
+
+
+def _question(graph: SceneGraph, kind: str, prompts: Sequence[str], target: object, key: str, rule: str, objects: Sequence[Object] = (), **more: object) -> Question:  # fmt: skip
+    size = min((share_of_picture(graph, thing) for thing in objects), default=0.0)
+    about: dict[str, object] = {"objects": tuple(thing.id for thing in objects), "size": size, **more}
+    return Question(
+        image=graph.image.id, file=graph.image.file, part=kind, type=kind, prompts=tuple(prompts), target=target, key=key,
+        rule=rule, **about,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    colors = sorted({value for graph in graphs for thing in graph.objects for value in thing.values("color")})
+    for graph in graphs:
+        for thing in alone(graph):
+            own = thing.values("color")
+            if len(own) == 1:
+                name = thing.name
+                be = "are" if plural(singular(name)) == name and name != singular(name) else "is"
+                prompts = (f"What color {be} the {name}?", f"What is the color of the {name}?", f"In the image, what color {be} the {name}?")  # fmt: skip
+                yield _question(graph, "attribute", prompts, own[0], name, f"the only {name} of the picture has one color", [thing], rivals=tuple(colors), competing=tuple(colors))  # fmt: skip
+
+
+def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    for graph in graphs:
+        for name in sorted(graph.image.counted):
+            things = [thing for thing in graph.objects if name in thing.names]
+            if len(things) > MOST or crowded(graph, name) or (not things and name not in absent_names(graph)):
+                continue
+            many = plural(singular(name))
+            prompts = (f"How many {many} are there in the image?", f"What is the number of {many} in the image?", f"How many {many} does the image show?")  # fmt: skip
+            yield _question(graph, "counting", prompts, NUMBERS[len(things)], name, f"every instance is annotated: {len(things)}, no two overlapping by half", things, rivals=NUMBERS[: MOST + 1], competing=NUMBERS[: MOST + 1])  # fmt: skip
+
+
+def direction(a: Box, b: Box) -> str:
+    """Where one box lies from another, if only one of the four words fits: apart on one axis, level on the other.
+
+    >>> direction(Box(x=0, y=0, width=9, height=9), Box(x=20, y=1, width=9, height=9))
+    'to the left of'
+    """
+    (ax, ay), (bx, by) = a.center, b.center
+    level = min(a.y + a.height, b.y + b.height) - max(a.y, b.y) >= 0.5 * min(a.height, b.height)
+    upright = min(a.x + a.width, b.x + b.width) - max(a.x, b.x) >= 0.5 * min(a.width, b.width)
+    if level and (a.x + a.width <= b.x or b.x + b.width <= a.x):
+        return "to the left of" if ax < bx else "to the right of"
+    if upright and (a.y + a.height <= b.y or b.y + b.height <= a.y):
+        return "above" if ay < by else "below"
+    return ""
+
+
+def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    for graph in graphs:
+        named = [(thing, phrase) for thing in graph.objects if (phrase := phrase_for(graph, thing))]
+        said: dict[tuple[str, str], str] = {}
+        for relation in graph.relations:
+            if relation.holds and relation.predicate in _SHORT:
+                said[relation.subject, relation.object] = relation.predicate
+        for a, first in named:
+            for b, second in named:
+                if a is b or a.box is None or b.box is None:
+                    continue
+                lies = direction(a.box, b.box)
+                if not lies or said.get((a.id, b.id), lies) != lies:
+                    continue
+                prompts = (f"Where is the {first} relative to the {second}?", f"Seen from the {second}, where is the {first}?", f"Where in the image is the {first}, compared with the {second}?")  # fmt: skip
+                relations = tuple(r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id))
+                yield _question(graph, "relation", prompts, _SHORT[lies], f"{first} and {second}", "both are the only things of their names, and the centres of their boxes agree", [a, b], relations=relations, rivals=tuple(_SHORT.values()), competing=tuple(_SHORT.values()))  # fmt: skip
+        yield from _acts(graph)
+
+
+def _acts(graph: SceneGraph) -> Iterator[Question]:
+    by_act: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for relation in graph.relations:
+        by_act[relation.subject, relation.predicate].add(relation.object)
+    for relation in graph.relations:
+        subject, other = graph.by_id[relation.subject], graph.by_id[relation.object]
+        if (
+            relation.predicate not in _ACTS
+            or len(by_act[relation.subject, relation.predicate]) > 1
+            or not relation.holds
+        ):
+            continue
+        phrase = phrase_for(graph, subject)
+        if phrase:
+            prompts = (
+                f"What is the {phrase} {relation.predicate}?",
+                f"In the image, what is the {phrase} {relation.predicate}?",
+            )
+            yield _question(graph, "relation", prompts, other.name, f"{phrase} {relation.predicate}", "the subject is the only thing of its name, and the annotation has one object of the relation", [subject, other], relations=(relation.id,))  # fmt: skip
+
+
+def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    for number, graph in enumerate(graphs):
+        named = [
+            (thing, phrase) for thing in graph.objects if thing.box is not None and (phrase := phrase_for(graph, thing))
+        ]
+        for i, (a, first) in enumerate(named):
+            for b, second in named[i + 1 :]:
+                areas = (a.box.area if a.box else 0.0, b.box.area if b.box else 0.0)
+                if min(areas) <= 0 or max(areas) / min(areas) <= AREA_RATIO:
+                    continue
+                # the box of a figure or a sign is its cell: it is not compared with what has a size of its own
+                if bool(a.values("size")) != bool(b.values("size")):
+                    continue
+                larger = first if areas[0] > areas[1] else second
+                # whose turn it is to be named first does not hang on which is larger
+                x, y = (first, second) if (number + i) % 2 else (second, first)
+                prompts = (f"Which takes up more of the image, the {x} or the {y}?", f"Which covers the larger area of the image, the {x} or the {y}?", f"Of the {x} and the {y}, which fills more of the image?")  # fmt: skip
+                yield _question(graph, "comparison", prompts, larger, f"{first} and {second}", "the area of its box is over 1.5 times that of the other", [a, b], statistic="ratio of the areas", value=max(areas) / min(areas), rivals=(first, second), competing=(first, second))  # fmt: skip
+
+
+def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    values = Counter((t.name, v) for graph in graphs for t in graph.objects for v in t.values("action"))
+    for graph in graphs:
+        for thing in alone(graph):
+            own = thing.values("action")
+            if len(own) == 1:
+                rivals = tuple(sorted(value for name, value in values if name == thing.name))
+                prompts = (f"What is the {thing.name} doing?", f"What is the {thing.name} in the image doing?", f"Which action does the {thing.name} perform?")  # fmt: skip
+                yield _question(graph, "action", prompts, own[0], thing.name, f"the only {thing.name} does one thing by the annotation", [thing], rivals=rivals, competing=rivals)  # fmt: skip
+
+
+def _environments(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    values = Counter((s.kind, s.value) for graph in graphs for s in graph.settings)
+    for graph in graphs:
+        for setting in graph.settings:
+            if setting.kind in _ENVIRONMENT and sum(s.kind == setting.kind for s in graph.settings) == 1:
+                rivals = tuple(sorted(value for kind, value in values if kind == setting.kind))
+                if len(rivals) > 1:
+                    yield _question(graph, "environment", _ENVIRONMENT[setting.kind], setting.value, setting.kind, f"the annotation gives the {setting.kind} of the whole picture", rivals=rivals, competing=rivals)  # fmt: skip
+
+
+def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    strings = sorted({text.string for graph in graphs for text in graph.texts})
+    rivals = tuple(strings) if len(strings) <= _LONGEST else ()
+    for graph in graphs:
+        for text in graph.texts:
+            if sum(other.carrier == text.carrier for other in graph.texts) == 1:
+                prompts = (f"What does the {text.carrier} say?", f"What is written on the {text.carrier}?", f"Which text can be read on the {text.carrier}?")  # fmt: skip
+                yield _question(graph, "ocr", prompts, text.string, text.carrier, f"only one {text.carrier} of the picture has a text", rivals=rivals, competing=rivals[:10])  # fmt: skip
+
+
+def _existences(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
+    for number, graph in enumerate(graphs):
+        there, gone = sorted(present_objects(graph)), absent_names(graph)
+        if not there or not gone:
+            continue
+        present = [there[(number + i) % len(there)] for i in range(min(len(there), 1 + number % 3))]
+        absent = [gone[(number * 7 + i) % len(gone)] for i in range(min(len(gone), 4 - len(present)))]
+        listed = sorted({*present, *absent})
+        if len(listed) < 2:
+            continue
+        words = f"{', '.join(listed[:-1])} or {listed[-1]}"
+        prompts = (f"Which of these are in the image: {words}?", f"Of these, what does the image show: {words}?", f"What can be seen in the image: {words}?")  # fmt: skip
+        right = sorted(set(present))
+        yield _question(graph, "existence", prompts, right if len(right) > 1 else right[0], words, "the annotation is complete about these classes", rivals=tuple(listed), competing=tuple(listed))  # fmt: skip
+
+
+_KINDS: dict[str, Callable[[Sequence[SceneGraph]], Iterator[Question]]] = {
+    "attribute": _attributes,
+    "action": _actions,
+    "counting": _counts,
+    "environment": _environments,
+    "relation": _relations,
+    "comparison": _comparisons,
+    "ocr": _texts,
+    "existence": _existences,
+}
+
+
+def draft(order: Order) -> Draft:
+    """Each type has an eighth of the items, or as many as the annotations allow, which is said."""
+    graphs = order.source.graphs
+    chosen: list[Chosen] = []
+    notes = []
+    for i, kind in enumerate(HALLUCINATION_TYPES):
+        wanted = order.items // 8 + (i < order.items % 8)
+        pool = list(_KINDS[kind](graphs))
+        made = spread(pool, wanted, order.rng)
+        if len(made) < wanted:
+            notes.append(f"{kind}: {len(made)} items of {wanted}, for want of annotations that a rule fits")
+        chosen += with_open_matches(made, pool)
+    return Draft(
+        chosen=tuple(chosen), notes=tuple(notes), measures={f"wanted {kind}": order.items // 8 for kind in _KINDS}
+    )
+
+
+def promises(measured: Measured) -> tuple[Promise, ...]:
+    """No type is short of its number unless a note says so."""
+    unsaid = [
+        kind
+        for kind in HALLUCINATION_TYPES
+        if measured.by_part.get(kind, 0) < measured.draft.measures.get(f"wanted {kind}", 0)
+        and not any(note.startswith(f"{kind}:") for note in measured.notes)
+    ]
+    sentence = f"types short of their number without a word: {', '.join(unsaid) or 'none'}"
+    return (Promise(name="types", sentence=sentence, value=len(unsaid), limit=0, kept=not unsaid),)
+
+
+RECIPE = Recipe(
+    name="hqh",
+    title="HQH by published rules",
+    summary="Open questions of eight hallucination types, made by published rules that leave out what is ambiguous.",
+    task="vqa",
+    must_not="a type short of its number without saying so",
+    needs="objects with boxes, attributes, relations, texts or settings: the more, the more types",
+    draft=draft,
+    promises=promises,
+)

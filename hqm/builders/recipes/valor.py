@@ -1,0 +1,201 @@
+"""`valor`: captions of pictures in which a likely feature is missing and an unlikely one is there, beside a control arm.
+
+As VALOR-Bench (Qiu et al. 2024, arXiv 2404.13874) chooses its pictures: P(feature | object) over all pictures; of each feature the
+objects whose share stands out by five statistics (max, mean, max - mean, mean - min, max - min), and the most frequent objects. A
+picture is kept if it has such an object (O), some of the object's least likely features (I), and none of its likeliest (H): there,
+a model that goes by habit names what is not there. The control arm is pictures drawn at random with the same numbers of objects;
+the paper's had 1.69 objects fewer.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hqm.builders.cooccurrence import SKEWS, CoOccurrence, skew
+from hqm.builders.graph import SceneGraph
+from hqm.builders.measuring import Measured
+from hqm.builders.promise import Promise
+from hqm.builders.question import Chosen, Draft, Question
+from hqm.builders.recipe import Order, Recipe
+from hqm.builders.recipes.openchair import INSTRUCTIONS, inventory_of, vocabulary_file, vocabulary_of
+from hqm.errors import DataError
+
+LEAST = 20
+"""An object in fewer pictures has no shares worth the name."""
+_PER_STATISTIC = 10
+_LIKELIEST, _UNLIKELIEST = 3, 0.34
+ARMS = ("selected", "control")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """An object with its likeliest and least likely features, and the statistic that it was chosen by."""
+
+    object: str
+    likely: tuple[str, ...]
+    unlikely: tuple[str, ...]
+    statistic: str
+    value: float
+    pictures: int
+
+
+def features_of(graph: SceneGraph) -> frozenset[str]:
+    """What a picture has: the classes of its objects, and classes with a color."""
+    names = {thing.name for thing in graph.objects}
+    return frozenset(names | {f"{color} {thing.name}" for thing in graph.objects for color in thing.values("color")})
+
+
+def habits(seen: CoOccurrence, objects: Sequence[str], least: int = LEAST) -> tuple[Habit, ...]:
+    """The objects whose features stand out, each with the first statistic that chose it."""
+    often = [name for name in objects if seen.single.get(name, 0) >= least]
+    if len(often) < 2:
+        return ()
+    chosen: dict[str, tuple[str, float]] = {}
+    by_statistic: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for feature in sorted(seen.single):
+        others = [name for name in often if name != feature and not feature.endswith(f" {name}")]
+        if not others:
+            continue
+        shares = np.array([seen.given(feature, name) for name in others])
+        strongest = others[int(shares.argmax())]
+        for statistic, value in skew(shares).items():
+            by_statistic[statistic].append((value, strongest))
+    for statistic in SKEWS:
+        for value, name in sorted(by_statistic[statistic], key=lambda pair: (-pair[0], pair[1]))[:_PER_STATISTIC]:
+            chosen.setdefault(name, (statistic, value))
+    for name in sorted(often, key=lambda name: (-seen.single[name], name))[:_PER_STATISTIC]:
+        chosen.setdefault(name, ("frequency", seen.frequency(name)))
+    made = []
+    for name, (statistic, value) in chosen.items():
+        likely = sorted(
+            (f for f in seen.pairs.get(name, {}) if not f.endswith(f" {name}")), key=lambda f: (-seen.given(f, name), f)
+        )
+        least = max(1, int(_UNLIKELIEST * len(likely)))
+        most = max(1, min(_LIKELIEST, len(likely) // 20))
+        if len(likely) > most:
+            made.append(
+                Habit(
+                    object=name, likely=tuple(likely[:most]), unlikely=tuple(likely[max(most, len(likely) - least) :]),
+                    statistic=statistic, value=value, pictures=seen.single[name],
+                )
+            )  # fmt: skip
+    return tuple(made)
+
+
+def habit_of(features: frozenset[str], known: Sequence[Habit]) -> Habit | None:
+    """The habit that a picture goes against, the most skewed one first; None where it goes against none."""
+    for habit in known:
+        if habit.object in features and features & set(habit.unlikely) and not features & set(habit.likely):
+            return habit
+    return None
+
+
+def matched_arm(
+    graphs: Sequence[SceneGraph], selected: Sequence[SceneGraph], rng: np.random.Generator
+) -> tuple[list[SceneGraph], list[SceneGraph]]:
+    """Pairs of a selected picture and a random one with as many objects; selected pictures without a partner are left out."""
+    inside = {graph.image.id for graph in selected}
+    by_number: dict[int, list[SceneGraph]] = defaultdict(list)
+    for i in rng.permutation(len(graphs)):
+        graph = graphs[int(i)]
+        if graph.image.id not in inside and graph.objects:
+            by_number[len(graph.objects)].append(graph)
+    kept, control = [], []
+    for graph in selected:
+        if by_number[len(graph.objects)]:
+            kept.append(graph)
+            control.append(by_number[len(graph.objects)].pop())
+    return kept, control
+
+
+def draft(order: Order) -> Draft:
+    """Half of the items are selected pictures, half their controls."""
+    graphs = order.source.graphs
+    objects = sorted({thing.name for graph in graphs for thing in graph.objects})
+    held = {graph.image.id: features_of(graph) for graph in graphs}
+    seen = CoOccurrence.of(features for features in held.values() if features)
+    known = habits(seen, objects)
+    if not known:
+        what = f"no two objects are in {LEAST} pictures or more"
+        raise DataError(what, place=order.source.name, remedy="Take annotations of more pictures.")
+    picked: dict[str, Habit] = {}
+    for graph in graphs:
+        habit = habit_of(held[graph.image.id], known)
+        if habit is not None:
+            picked[graph.image.id] = habit
+    order_of = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]
+    selected, control = matched_arm(graphs, [g for g in order_of if g.image.id in picked], order.rng)
+    many = min(len(selected), order.items // 2)
+    notes = [
+        f"{len(picked)} of {len(graphs)} pictures go against a habit of {len({h.object for h in picked.values()})} objects"
+    ]
+    if 2 * many < order.items:
+        notes.append(f"{2 * many} items of {order.items}, for want of such pictures with a control of as many objects")
+    vocabulary = vocabulary_of(graphs)
+    chosen = []
+    for arm, arm_graphs in zip(ARMS, (selected[:many], control[:many]), strict=True):
+        for place, graph in enumerate(arm_graphs):
+            chosen.append(Chosen(question=_caption(graph, arm, picked, held, vocabulary), wording=place))
+    numbers = [
+        float(np.mean([len(g.objects) for g in arm])) if arm else 0.0 for arm in (selected[:many], control[:many])
+    ]
+    pictures = [picked[graph.image.id].pictures for graph in selected[:many]]
+    return Draft(
+        chosen=tuple(chosen), notes=tuple(notes), files=vocabulary_file(vocabulary),
+        measures={
+            "objects in selected pictures": numbers[0], "objects in control pictures": numbers[1],
+            "fewest pictures of an object": float(min(pictures, default=0)),
+        },
+    )  # fmt: skip
+
+
+def _caption(
+    graph: SceneGraph, arm: str, picked: Mapping[str, Habit], held: Mapping[str, frozenset[str]], vocabulary: frozenset[str]
+) -> Question:  # fmt: skip
+    habit = picked.get(graph.image.id) if arm == "selected" else None
+    there = inventory_of(graph, vocabulary)
+    rule = "a picture drawn at random with as many objects as a selected one"
+    competing: tuple[str, ...] = ()
+    if habit is not None:
+        against = sorted(held[graph.image.id] & set(habit.unlikely))
+        rule = f"it has {habit.object} with {', '.join(against)} and without {', '.join(habit.likely)}"
+        competing = habit.likely
+    return Question(
+        image=graph.image.id, file=graph.image.file, part=arm, type="existence", prompts=INSTRUCTIONS, target=list(there),
+        key=graph.image.id, rule=rule, statistic=habit.statistic if habit else "number of objects",
+        value=habit.value if habit else float(len(graph.objects)), objects=tuple(thing.id for thing in graph.objects),
+        competing=competing,
+    )  # fmt: skip
+
+
+def promises(measured: Measured) -> tuple[Promise, ...]:
+    """No object in fewer than 20 pictures; the arms have as many objects."""
+    fewest = measured.draft.measures["fewest pictures of an object"]
+    a, b = (measured.draft.measures[f"objects in {arm} pictures"] for arm in ARMS)
+    return (
+        Promise(
+            name="pictures of an object", sentence=f"the rarest object that pictures were selected by is in {fewest:.0f} pictures",
+            value=fewest, limit=LEAST, kept=fewest >= LEAST,
+        ),
+        Promise(
+            name="control arm", sentence=f"{a:.2f} objects a selected picture, {b:.2f} a control picture", value=abs(a - b),
+            limit=0.05, kept=abs(a - b) <= 0.05,
+        ),
+    )  # fmt: skip
+
+
+RECIPE = Recipe(
+    name="valor",
+    title="VALOR with a matched control arm",
+    summary="Captions of pictures that go against what objects usually occur with, beside random pictures with as many objects.",
+    task="caption",
+    must_not=f"an object in fewer than {LEAST} pictures; arms that differ in their number of objects",
+    needs="objects of many pictures (COCO, GQA, shapes)",
+    draft=draft,
+    promises=promises,
+    adapter="inventory",
+)

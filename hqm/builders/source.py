@@ -1,0 +1,158 @@
+"""A source of annotations: which reader knows it, and what it holds.
+
+A reader is a module of `hqm.builders.readers` with a `READER`. Which one is meant is told from the content of the file or
+folder, or said in front of it: `coco:annotations/`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hqm.builders.graph import SceneGraph
+from hqm.errors import DataError, UsageError
+from hqm.signature import digest_file
+
+READERS = ("shapes", "coco", "visual_genome", "gqa", "amber", "object_sets", "regions", "hal_eval", "valor")
+"""The readers, in the order in which they are tried on a file or folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Annotations, read."""
+
+    name: str
+    reader: str
+    digest: str
+    """The hash of the annotation files."""
+    graphs: tuple[SceneGraph, ...]
+    licence: str = ""
+    citation: str = ""
+    draw: Callable[[str, Path], None] | None = None
+    """Draws the picture of this name into a file, where pictures are drawn and not found."""
+    respondents: tuple[str, ...] = ()
+    """Embedded respondents that can answer questions about these pictures."""
+    wrong: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Image -> (kind, caption): captions that the release itself calls wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How one layout of annotations is recognised and read."""
+
+    name: str
+    layout: str
+    """The files it reads, in words."""
+    knows: Callable[[Path], bool]
+    read: Callable[[Path], Source]
+
+
+def readers() -> dict[str, Reader]:
+    """Every reader by its name."""
+    return {name: importlib.import_module(f"hqm.builders.readers.{name}").READER for name in READERS}
+
+
+def open_annotations(place: str) -> Source:
+    """Read the annotations at a place.
+
+    Parameters
+    ----------
+    place
+        `shapes` (drawn scenes, embedded), a file or a folder; `READER:PLACE` where its layout is not to be told from it.
+
+    Raises
+    ------
+    UsageError
+        There is no such place or reader.
+    DataError
+        The annotations cannot be read, or say what cannot be.
+    """
+    known = readers()
+    if place == "shapes":
+        return known["shapes"].read(Path())
+    prefix, colon, rest = place.partition(":")
+    if colon and prefix in known:
+        if not Path(rest).exists():
+            raise UsageError("there is no such file or folder", place=rest, remedy="Correct --from.")
+        return _read(known[prefix], Path(rest))
+    path = Path(place)
+    if not path.exists():
+        remedy = f"Name a file or folder, or one of {', '.join(known)} with what it reads: coco:annotations/."
+        raise UsageError(f"there is no source {place!r:.200}", remedy=remedy, given=place, known=["shapes"])
+    for reader in known.values():
+        with _sentences(path):
+            fits = reader.knows(path)
+        if fits:
+            return _read(reader, path)
+    layouts = "; ".join(f"{reader.name}: {reader.layout}" for reader in known.values())
+    raise DataError("it is in none of the layouts of annotations", place=place, remedy=f"Known are {layouts}.")
+
+
+def _read(reader: Reader, path: Path) -> Source:
+    with _sentences(path):
+        source = reader.read(path)
+    if not source.graphs:
+        raise DataError("it has no picture", place=str(path), remedy=f"It is read as {reader.name}: {reader.layout}.")
+    return source
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Whatever is wrong with an annotation is one sentence that names its file."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        what = str(first["msg"]).removeprefix("Value error, ")
+        what = f"{where}: {what}, given {first['input']!r:.60}" if where else what
+        raise DataError(what, place=str(path), remedy="Correct the annotation.") from None
+    except RecursionError:
+        raise DataError("it is nested too deeply", place=str(path)) from None
+    except OverflowError as error:
+        raise DataError(f"it holds a number that is too large: {error}", place=str(path)) from None
+
+
+def digest_of(files: list[Path]) -> str:
+    """One hash of several files, by their names and contents."""
+    from hqm.signature import digest
+
+    return digest([(path.name, digest_file(path)) for path in sorted(files)])
+
+
+def table(value: Any, what: str, place: Path) -> dict[str, Any]:
+    """A JSON object, or a sentence that says that it is none."""
+    if not isinstance(value, dict):
+        raise DataError(f"{what} is {value!r:.60}, which is no object", place=str(place), remedy="Correct the file.")
+    return value
+
+
+def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
+    """A list of JSON objects, or a sentence that says that it is none."""
+    if not isinstance(value, list):
+        raise DataError(f"{what} is {value!r:.60}, which is no list", place=str(place), remedy="Correct the file.")
+    return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
+
+
+def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:
+    """A field that is a text or a number, as a text."""
+    value = record.get(name)
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
+        sentence = f"the field {name!r} of {what} is {value!r:.60}"
+        raise DataError(sentence, place=str(place), remedy="Write a text or a whole number.")
+    return " ".join(str(value).split())
+
+
+def number(record: Mapping[str, Any], name: str, what: str, place: Path) -> float:
+    """A field that is a finite number."""
+    value = record.get(name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
+        sentence = f"the field {name!r} of {what} is {value!r:.60}"
+        raise DataError(sentence, place=str(place), remedy="Write a number of pixels.")
+    return float(value)

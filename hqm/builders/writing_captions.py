@@ -1,0 +1,226 @@
+"""The offline writer: true captions, and what can be exchanged in them.
+
+A caption comes from the annotation, where it has captions; otherwise it is written from the scene graph by a template. A span is
+exchanged for a word of its own kind that another picture has, so that the sentence stays one. The offline filter leaves an
+exchange out where the new word, or a name near to it, is in another caption of the picture or among its objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hqm.builders.graph import Object, SceneGraph
+from hqm.builders.lexicon import KINDS as ATTRIBUTES
+from hqm.builders.lexicon import near_names, singular, with_article
+from hqm.builders.question import phrase_for
+
+KINDS = ("object", "attribute", "relation", "event")
+_OPPOSITES = (("to the left of", "to the right of"), ("above", "below"))
+_WORDS = {
+    "object": (
+        "dog cat horse cow sheep elephant bear zebra giraffe bird".split(),
+        "car bus truck train boat bicycle motorcycle airplane".split(),
+        "pizza cake sandwich banana apple orange broccoli".split(),
+        "chair couch bed bench toilet sink refrigerator".split(),
+        "skateboard surfboard snowboard kite frisbee".split(),
+        "laptop phone keyboard clock vase umbrella".split(),
+    ),
+    "attribute": (
+        [color for color in ATTRIBUTES["color"].split() if color not in ("orange", "gold", "silver", "tan", "beige", "gray", "grey")],
+        ["large", "small"], ["wooden", "metal", "plastic", "brick", "stone"], ["young", "old"], ["two", "three", "four", "five"],
+    ),
+    "relation": (["under", "behind", "beside", "inside"], ["above", "below"], ["left", "right"]),
+    "event": (
+        "sitting standing running lying jumping walking sleeping".split(), "eating holding watching carrying".split(),
+        "flying swimming".split(),
+    ),
+}  # fmt: skip
+"""Kind -> groups of words that can stand for each other in a sentence; what is exchanged stays in its group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A span of a caption that can be exchanged, and what it can be exchanged for."""
+
+    kind: str
+    start: int
+    text: str
+    others: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caption:
+    """A true caption of a picture, with its spans."""
+
+    image: str
+    file: str
+    text: str
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A caption in which one span was exchanged."""
+
+    kind: str
+    text: str
+    start: int
+    before: str
+    after: str
+    others: tuple[str, ...]
+    objects: tuple[str, ...]
+    why: str
+
+
+def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
+    """The captions of every picture: those of the annotation, or one from the scene graph."""
+    names = sorted({thing.name for graph in graphs for thing in graph.objects})
+    colors = sorted({value for graph in graphs for thing in graph.objects for value in thing.values("color")})
+    actions = sorted({(thing.name, v) for graph in graphs for thing in graph.objects for v in thing.values("action")})
+    for graph in graphs:
+        if graph.captions:
+            yield from _annotated(graph)
+        else:
+            yield from _described(graph, names, colors, actions)
+
+
+def changes_of(caption: Caption) -> tuple[Change, ...]:
+    """Every wrong caption that one exchange makes of a true one."""
+    made = []
+    for slot in caption.slots:
+        for other in slot.others:
+            before, after = caption.text[: slot.start], caption.text[slot.start + len(slot.text) :]
+            text, start = _joined(before, other, after)
+            made.append(
+                Change(
+                    kind=slot.kind, text=text, start=start, before=slot.text, after=other, others=slot.others,
+                    objects=slot.objects, why=slot.why,
+                )
+            )  # fmt: skip
+    return tuple(made)
+
+
+def _joined(before: str, value: str, after: str) -> tuple[str, int]:
+    """A sentence with another word in it, with the article that the word takes."""
+    article = re.search(r"\b(an?) $", before, re.IGNORECASE)
+    if article is not None:
+        right = with_article(value).split()[0]
+        right = right if right in ("a", "an") else "a"
+        right = right.capitalize() if article[1][0].isupper() else right
+        before = f"{before[: article.start()]}{right} "
+    return before + value + after, len(before)
+
+
+def _annotated(graph: SceneGraph) -> Iterator[Caption]:
+    """The captions of an annotation, with the words that lists know."""
+    everything = {singular(word) for caption in graph.captions for word in re.findall(r"[a-z]+", caption.lower())}
+    there = everything | {word for name in graph.present for word in (name, *near_names(name))}
+    for text in graph.captions:
+        clean = " ".join(text.split()).rstrip(" .")
+        if not 4 <= len(clean.split()) <= 40:
+            continue
+        clean = f"{clean[0].upper()}{clean[1:]}."
+        slots = []
+        for match in re.finditer(r"[A-Za-z]+", clean):
+            word = match[0].lower()
+            for kind, groups in _WORDS.items():
+                group = next((group for group in groups if word in group), None)
+                if group is None or (kind == "relation" and _is_adverb(clean, match.end())):
+                    continue
+                others = tuple(
+                    other if match[0].islower() else other.capitalize()
+                    for other in group
+                    if other != word and other not in there and not near_names(other) & there
+                )
+                if others:
+                    why = "no caption and no object of the picture has it"
+                    slots.append(Slot(kind=kind, start=match.start(), text=match[0], others=others, why=why))
+        yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
+
+
+def _is_adverb(text: str, end: int) -> bool:
+    """Whether a preposition has nothing behind it."""
+    return not re.match(r" (?:of |the |a |an |his |her |their |its |some |two )", text[end:])
+
+
+def _described(
+    graph: SceneGraph, names: Sequence[str], colors: Sequence[str], actions: Sequence[tuple[str, str]]
+) -> Iterator[Caption]:
+    """Captions from a scene graph: where one thing lies, what a thing looks like, and what somebody does."""
+    missing = tuple(name for name in names if name in graph.absent and not near_names(name) & graph.present)
+    actor = next((t for t in graph.objects if len(t.values("action")) == 1 and graph.only(t.name) is t), None)
+    for relation in graph.relations:
+        a, b = graph.by_id[relation.subject], graph.by_id[relation.object]
+        pair = next((pair for pair in _OPPOSITES if relation.predicate in pair), None)
+        first, second = phrase_for(graph, a), phrase_for(graph, b)
+        if pair is None or not relation.holds or not first or not second:
+            continue
+        builder = _Builder()
+        _named(builder, graph, a, missing, colors, capital=True)
+        builder.add(" is ")
+        other = tuple(word for word in pair if word != relation.predicate)
+        builder.slot("relation", relation.predicate, other, (a.id, b.id), "the annotation says the opposite")
+        builder.add(" ")
+        _named(builder, graph, b, missing, colors)
+        if actor is not None and actor is not a and actor is not b:
+            builder.add(" and the ")
+            _acting(builder, actor, actions)
+        builder.add(".")
+        yield Caption(image=graph.image.id, file=graph.image.file, text=builder.text, slots=tuple(builder.slots))
+    if actor is not None:
+        others = [
+            thing
+            for thing in graph.objects
+            if thing is not actor and thing.name != actor.name and phrase_for(graph, thing)
+        ]
+        for thing in others[:2]:
+            builder = _Builder()
+            builder.add("The ")
+            _acting(builder, actor, actions)
+            builder.add(" and there is ")
+            _named(builder, graph, thing, missing, colors)
+            builder.add(".")
+            yield Caption(image=graph.image.id, file=graph.image.file, text=builder.text, slots=tuple(builder.slots))
+
+
+class _Builder:
+    """A sentence that remembers where its spans are."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.slots: list[Slot] = []
+
+    def add(self, text: str) -> None:
+        self.text += text
+
+    def slot(self, kind: str, text: str, others: tuple[str, ...], objects: tuple[str, ...], why: str) -> None:
+        """Add a span, which can be exchanged where there are others."""
+        if others:
+            self.slots.append(Slot(kind=kind, start=len(self.text), text=text, others=others, objects=objects, why=why))
+        self.text += text
+
+
+def _named(
+    builder: _Builder, graph: SceneGraph, thing: Object, missing: tuple[str, ...], colors: Sequence[str], capital: bool = False
+) -> None:  # fmt: skip
+    own = thing.values("color")
+    article = with_article(own[0] if len(own) == 1 else thing.name).split()[0]
+    builder.add(f"{article.capitalize() if capital else article} ")
+    if len(own) == 1:
+        # wrong is a color that no object of the class has
+        taken = {value for other in graph.objects if other.name == thing.name for value in other.values("color")}
+        wrong = tuple(color for color in colors if color not in taken)
+        builder.slot("attribute", own[0], wrong, (thing.id,), f"no {thing.name} of the picture has it")
+        builder.add(" ")
+    builder.slot("object", thing.name, missing, (thing.id,), "the annotation is complete about it and has none")
+
+
+def _acting(builder: _Builder, actor: Object, actions: Sequence[tuple[str, str]]) -> None:
+    own = actor.values("action")[0]
+    builder.add(f"{actor.name} is ")
+    others = tuple(value for name, value in actions if name == actor.name and value != own)
+    builder.slot("event", own, others, (actor.id,), f"the only {actor.name} does one thing by the annotation")

@@ -1,0 +1,313 @@
+"""`hqm label plan`: which stored answers, or which items, people are to label."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
+from hqm.commands.parameters import with_options
+from hqm.commands.shared import existing, readable, session_of, store_path
+from hqm.errors import UsageError
+
+if TYPE_CHECKING:
+    from hqm.benchmark.interface import Benchmark
+    from hqm.commands.session import Session
+    from hqm.labels.designs import Candidate, Forecast
+    from hqm.labels.plan import LabelPlan
+
+_PLAN = Path("plan.jsonl")
+
+
+@with_options("part", "data", "images", "scoring", "parser", "judges", "judgements", "roles", "mode", "prompts", "store", "as_json")  # fmt: skip
+def plan(
+    *,
+    benchmark: Annotated[
+        str, typer.Argument(rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file.")
+    ],
+    options: RunOptions,
+    labels: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=HOW,
+            min=1,
+            metavar="N",
+            help="How many answers people are to label; as many as --width needs unless given.",
+        ),
+    ] = None,
+    design: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="NAME",
+            help="uniform: answers at random, of every respondent as many, spread over the pictures. same-items: the "
+            "answers of all respondents to some items. active: doubtful answers more often.",
+        ),
+    ] = "uniform",
+    raters: Annotated[
+        str, typer.Option(rich_help_panel=WHO, metavar="NAMES", help="Who labels: names joined by commas.")
+    ] = "rater",
+    overlap: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="SHARE",
+            help="The share of the answers that all raters label, so that their agreement is known.",
+        ),
+    ] = 0.2,
+    schema: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="NAME",
+            help="What raters are asked: binary, likert, facts, spans, or a toml file; review or review_form for a benchmark's own items.",
+        ),
+    ] = "binary",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--form", rich_help_panel=WHAT, metavar="NAME|NAME=FILE", help="The form whose items are reviewed."
+        ),
+    ] = "original",
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="Answers whose label is known, mixed in to check the raters: item, respondent, label.",
+        ),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="W",
+            help="Say how many labels an interval of this width needs, from end to end.",
+        ),
+    ] = None,
+    tau: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=HOW,
+            metavar="SHARE",
+            help="Of an active design, the share that follows the doubts; at most .8.",
+        ),
+    ] = 0.8,
+    expected_error: Annotated[
+        float | None,
+        typer.Option(
+            "--expected-error",
+            rich_help_panel=HOW,
+            min=0.001,
+            max=0.5,
+            metavar="SHARE",
+            help="How many scores are wrong, for the forecast; from the store where it shows it, and else .1.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(rich_help_panel=HOW, min=0, metavar="N", help="What the draw begins from.")] = 0,
+    out: Annotated[Path, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The plan's file.")] = _PLAN,
+) -> None:
+    """Choose the answers that people are to label, and say how wide the intervals will be.
+
+    Every answer in the plan has the probability with which it was chosen, which an audit needs to weight its label.
+    """
+    import numpy as np
+
+    from hqm.labels.designs import check_design, draw, forecast, with_gold
+    from hqm.labels.plan import DESIGNS, LabelPlan, labels_path, write_plan
+    from hqm.labels.schema import read_schema
+
+    if design not in DESIGNS:
+        what, remedy = f"there is no design {design!r}", f"There are {', '.join(DESIGNS)}."
+        raise UsageError(what, remedy=remedy, given=design, known=DESIGNS)
+    names = tuple(name.strip() for name in raters.split(","))
+    check_design(design, names, overlap, tau)
+    if labels_path(out).exists():
+        what = f"there are labels of this plan already ({labels_path(out).name})"
+        raise UsageError(what, place=str(out), remedy="Name another file with --out; labels belong to one plan.")
+    asked = read_schema(schema, out.parent)
+    path = store_path([benchmark], options.output.store)
+    if not asked.reviews_items:
+        existing(path, [benchmark])
+    # what is drawn are answers: earlier labels about other words are none of the plan's business
+    options = replace(options, judging=replace(options.judging, stale="keep"))
+    rng = np.random.default_rng(seed)
+    with readable(path) as opened:
+        session = session_of([benchmark], opened, options)
+        session.offline = True
+        (loaded,) = session.benchmarks
+        form_name, _, form_file = form.partition("=")
+        candidates, source, trusted = (
+            _items(loaded, form_name, form_file) if asked.reviews_items else _answers(session, loaded)
+        )
+    made = LabelPlan(
+        benchmark=str(Path(benchmark).absolute()) if Path(benchmark).exists() else benchmark,
+        store="" if asked.reviews_items else str(path),
+        data=str(options.what.data or ""),
+        images=str(options.what.images or "") if Path(str(options.what.images or "")).exists() else "",
+        design=design,
+        seed=seed,
+        tau=tau if design == "active" else 0.0,
+        schema=schema,
+        form_file=form_file,
+        raters=names,
+        overlap=overlap,
+        population=len(candidates),
+        errors_from=source if design == "active" else "",
+    )
+    supposed = expected_error if expected_error is not None or trusted or not source else 0.1
+    known: dict[str, Any] = {"tau": tau, "supposed_error": supposed, "width": width}
+    scored = not asked.reviews_items and sum(c.score == c.score for c in candidates) > 1
+    wanted = labels
+    if wanted is None:
+        if width is None or not scored:
+            raise UsageError("the number of labels is missing", remedy="Give it with --labels, or a --width.")
+        wanted = forecast(candidates, made.design, len(candidates) // 2 or 1, **known).needed
+        if wanted is None:
+            what = f"no number of labels makes an interval of {width:g}: there are {len(candidates):,} answers"
+            raise UsageError(what, remedy="Ask for a wider one, or more questions.")
+    expected = forecast(candidates, made.design, wanted, **known) if scored else None
+    rows = draw(candidates, made, wanted, rng)
+    if form_name != "original" and asked.reviews_items:
+        rows = tuple(replace(row, form=form_name) for row in rows)
+    if gold is not None:
+        rows = with_gold(rows, _gold(loaded, gold, candidates), candidates, names, rng)
+    made = replace(made, rows=rows, expected_width=expected.width if expected else None)
+    write_plan(made, out)
+    _show(made, expected, width, out, source if trusted else "", options.output.as_json)
+
+
+def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], str, bool]:
+    """The stored answers to the original form, run 0, with what is known of the chance that their scores are wrong."""
+    import numpy as np
+
+    from hqm.administration.answers import Answers
+    from hqm.labels.designs import Candidate, errors_known
+    from hqm.labels.plan import answer_digest
+    from hqm.scoring.states import ANSWERED
+
+    respondents = session.stored_respondents(benchmark)
+    if not respondents:
+        what = f"the store holds no answers to {benchmark.name}"
+        raise UsageError(what, place=str(session.store.path), remedy="Name another store with --store.")
+    form, reader = benchmark.original, Answers(session.asks)
+    judging = session.options.judging
+    unjudged = bool(benchmark.roles) and not judging.judges and not session.brought(benchmark)
+    scores = errors = np.full((len(respondents), len(form)), np.nan)
+    source, trusted = "", False
+    if not unjudged:
+        evidence = session.evidence(benchmark, pictures=False)
+        known = errors_known(evidence.matrices, evidence.reference)
+        first, source, trusted = evidence.first, known.name, known.calibrated
+        row, column = (
+            {n: i for i, n in enumerate(first.respondents)},
+            {item.id: i for i, item in enumerate(first.items)},
+        )
+        # where a rule stopped the asking, the audit looks at the pictures that all respondents were asked
+        form = replace(form, items=tuple(item for item in form.items if item.id in column))
+        place = np.ix_([row[who.name] for who in respondents], [column[item.id] for item in form.items])
+        scores, errors = first.values[place], known.errors[place]
+    candidates = []
+    for i, who in enumerate(respondents):
+        for j, (item, answer) in enumerate(zip(form.items, reader.responses(benchmark, form, who, 0), strict=True)):
+            if answer is not None and answer.outcome in ANSWERED and (unjudged or np.isfinite(scores[i, j])):
+                cluster = item.cluster or item.image or item.id
+                candidates.append(
+                    Candidate(
+                        item=item.id, respondent=who.name, cluster=cluster, digest=answer_digest(answer),
+                        score=float(scores[i, j]), error=float(errors[i, j]),
+                    )
+                )  # fmt: skip
+    if not candidates:
+        raise UsageError(
+            f"no answer to {benchmark.name} is scored", remedy=f"Look at `hqm audit {benchmark.name} --offline` first."
+        )
+    return candidates, source, trusted
+
+
+def _items(benchmark: Benchmark, form_name: str, form_file: str) -> tuple[list[Candidate], str, bool]:
+    """The items of a form, for their review."""
+    from hqm.administration.holdings import forms_of
+    from hqm.forms.build import read_form
+    from hqm.labels.designs import Candidate
+    from hqm.labels.plan import item_digest
+    from hqm.types import ORIGINAL
+
+    if form_file:
+        form = read_form(Path(form_file), benchmark.original, form_name)
+    else:
+        every = {each.name: each for each in forms_of(benchmark, rewordings={form_name} - {ORIGINAL})}
+        if form_name not in every:
+            remedy = f"It has {', '.join(every)}."
+            raise UsageError(f"{benchmark.name} has no form {form_name!r}", remedy=remedy, given=form_name, known=every)
+        form = every[form_name]
+    candidates = [
+        Candidate(item=i.id, respondent="", cluster=i.cluster or i.image or i.id, digest=item_digest(i))
+        for i in form.items
+    ]
+    return candidates, "", False
+
+
+def _gold(benchmark: Benchmark, path: Path, candidates: list[Candidate]) -> dict[tuple[str, str], float]:
+    from hqm.errors import DataError
+
+    known = list(dict.fromkeys(c.respondent for c in candidates))
+    labels = {(j.respondent, j.item): j.label for j in benchmark.read_criterion(path, benchmark.original, known)}
+    answers = {(c.respondent, c.item) for c in candidates}
+    for (respondent, item), label in labels.items():
+        if label is None or (respondent, item) not in answers:
+            what = (
+                f"{item!r} of {respondent} has no label" if label is None else f"{respondent} has no answer to {item!r}"
+            )
+            raise DataError(what, place=str(path), remedy="Remove the row.")
+    return {answer: float(label) for answer, label in labels.items() if label is not None}
+
+
+def _show(
+    made: LabelPlan, expected: Forecast | None, width: float | None, out: Path, source: str, as_json: bool
+) -> None:
+    drawn = [row for row in made.rows if row.probability is not None]
+    respondents = len({row.respondent for row in made.rows} - {""})
+    counts = {name: sum(name in row.raters for row in made.rows) for name in made.raters}
+    shared = sum(len(row.raters) > 1 for row in made.rows)
+    said: dict[str, Any] = {
+        "plan": str(out), "labels": len(drawn), "population": made.population, "design": made.design,
+        "respondents": respondents, "items": len({row.item for row in made.rows}),
+        "raters": counts, "by_all_raters": shared, "gold": sum(row.gold is not None for row in made.rows),
+        "errors_from": source,
+    }  # fmt: skip
+    if expected is not None:
+        said |= {
+            "expected_width": expected.width, "expected_width_of_one": expected.width_of_one,
+            "supposed_error": expected.supposed_error, "width_asked_for": width, "labels_needed": expected.needed,
+        }  # fmt: skip
+    if as_json:
+        print(json.dumps(said, ensure_ascii=False))
+        return
+    of = f" of {respondents} respondents" if respondents else ""
+    print(
+        f"{len(drawn):,} of {made.population:,} {'answers' if respondents else 'items'}{of} to label, design {made.design}"
+    )
+    print(
+        "raters: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()) + f"; {shared:,} labelled by all"
+    )
+    if said["gold"]:
+        print(f"gold:   {said['gold']:,} answers with a known label are mixed in")
+    if expected is not None:
+        print(
+            f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the mean corrected score"
+            + (f", {expected.width_of_one:.3f} of a single respondent's" if respondents > 1 else "")
+        )
+        basis = (
+            f"from {source}" if source else "supposed: a second judge would show it, or say it with --expected-error"
+        )
+        print(f"        supposing that {expected.supposed_error:.1%} of the scores are wrong ({basis})")
+        if width is not None:
+            needed = "no number of labels reaches it" if expected.needed is None else f"{expected.needed:,} labels"
+            print(f"        for a width of {width:g}: {needed}")
+    print(f"plan:   {out}")
+    print(f"next:\n  hqm label serve {out}")

@@ -1,0 +1,210 @@
+"""`hqm label`: the commands of a study with people, as one group with a name for each step."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
+from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT
+from hqm.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from hqm.labels.links import Links
+    from hqm.labels.study import Study
+
+PlanFile = Annotated[
+    Path,
+    typer.Argument(rich_help_panel=WHAT, metavar="plan", help="The plan of the study, which `hqm label plan` wrote."),
+]
+"""The plan that a command is about."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def group(commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
+    """The group `hqm label` with its commands."""
+    app = typer.Typer(
+        name="label",
+        cls=CommandGroup,
+        help="Labels from people: plan what is labelled, collect labels in a browser, watch them, use them.\n\n"
+        "The steps: plan, serve, status, export; then `hqm audit NAME --criterion labels.csv`.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"max_content_width": WIDTH},
+    )
+    for name, function in commands.items():
+        app.command(name, cls=GroupedCommand)(function)
+    return app
+
+
+def serve(
+    *,
+    plan: PlanFile,
+    order: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            rich_help_panel=HOW,
+            metavar="WHAT",
+            help="none (answers about one picture never follow each other) or picture (they stand in a row).",
+        ),
+    ] = "none",
+    facts: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="Facts that a model made of the answers, to begin with where facts are labelled: item, respondent, sentences.",
+        ),
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=MACHINE, min=0, max=65535, metavar="N", help="The port; 0 takes any that is free."
+        ),
+    ] = 8765,
+    host: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=MACHINE,
+            metavar="ADDRESS",
+            help="The address to listen on; other machines reach the page only where it is not this machine's own.",
+        ),
+    ] = "127.0.0.1",
+    new_links: Annotated[
+        bool,
+        typer.Option("--new-links", rich_help_panel=HOW, help="Make new links; those given out before stop working."),
+    ] = False,
+) -> None:
+    """Open the page on which people label, until Ctrl-C.
+
+    It prints a link for each rater and one for the owner of the study. A rater sees the picture, the question and the answer,
+    and never who answered. Every label is stored at once, beside the plan; links stay the same when the server is started
+    again, and each rater goes on where they were.
+    """
+    if order not in ("none", "picture"):
+        raise UsageError(f"--group takes none or picture, not {order!r}", remedy="Leave it out for none.")
+    _need_server()
+    from hqm.labels.links import read_links
+    from hqm.labels.page import make_app
+    from hqm.labels.server import serve_until_stopped
+    from hqm.labels.study import Study
+
+    study = Study(plan, group="picture" if order == "picture" else "none", facts=facts)
+    for rater in study.plan.raters:
+        study.order(rater)  # a store or an answer that does not fit is said now, not to a rater
+    links = read_links(plan, study.plan.raters, renew=new_links)
+    with _listening(host, port) as listener:
+        address = f"http://{_in_url(host)}:{listener.getsockname()[1]}"
+        hosts = set(LOOPBACK) if host in LOOPBACK else None
+        _say_links(study, links, address, host)
+        serve_until_stopped(make_app(study, links, hosts), listener)
+    study.close()
+    print(f"\nStopped. The labels are in {study.labels.path}; the same command goes on.")
+
+
+def _need_server() -> None:
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        what = "the page needs Starlette and uvicorn, which are not installed"
+        raise UsageError(what, remedy="Install them: pip install 'hqm-audit[label]'.") from None
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else "127.0.0.1" if host == "localhost" else host
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens, so that the port is known and taken before a link is printed."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(64)
+    except OSError as error:
+        remedy = "Name another with --port or --host; --port 0 takes any port that is free."
+        raise DataError(f"nothing can listen there: {error.strerror}", place=f"{host}:{port}", remedy=remedy) from None
+    with listener:
+        yield listener
+
+
+def _say_links(study: Study, links: Links, address: str, host: str) -> None:
+    width = max(map(len, [*study.plan.raters, "owner"]))
+    print(f"{len(study.plan.rows)} to label by {', '.join(study.plan.raters)} ({study.schema.title}).")
+    print("A link for each rater; who has it can label under this name:")
+    for rater in study.plan.raters:
+        print(f"  {rater:{width}}  {address}/r/{links.raters[rater]}")
+    print("Yours, with progress, agreement and disagreements:")
+    print(f"  {'owner':{width}}  {address}/owner/{links.owner}")
+    if host not in LOOPBACK:
+        warning = (
+            "other machines can reach the page, and what is sent is not encrypted: put it behind a server with HTTPS."
+        )
+        print(f"hqm: {warning}", file=sys.stderr)
+    print("Stop with Ctrl-C; every label is stored at once.", flush=True)
+
+
+def status(
+    *,
+    plan: PlanFile,
+    as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")] = False,
+) -> None:
+    """Say how a study stands: progress and pace of each rater, their agreement, and the width reached.
+
+    Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and Gwet's AC1, each with its 95%
+    interval. It can be asked while the page is open.
+    """
+    from hqm.commands.show_labels import study_status
+    from hqm.labels.status import status_of
+    from hqm.labels.study import Study
+
+    study = Study(plan, readonly=True)
+    state = status_of(study)
+    study.close()
+    if as_json:
+        print(json.dumps(state.to_dict(), indent=1, ensure_ascii=False))
+    else:
+        study_status(state)
+
+
+def items(
+    *,
+    plan: PlanFile,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            rich_help_panel=OUTPUT,
+            metavar="PLACE",
+            help="The folder of the corrected benchmark; the file of a form, where a form was reviewed.",
+        ),
+    ],
+) -> None:
+    """Write the questions that a review kept and corrected.
+
+    A review of a benchmark's questions gives a folder that `hqm check` and `hqm audit` take like any benchmark, and a review of a
+    form gives a file for `--form`. Beside it stands, for every question, what its reviewers said and what was done. Where
+    reviewers disagree and nobody settled it, a question stays as it is.
+    """
+    from hqm.labels.review import write_reviewed
+    from hqm.labels.study import Study
+
+    study = Study(plan, readonly=True)
+    reviewed = write_reviewed(study, out)
+    study.close()
+    print(f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}")
+    print(f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they are)")
+    print(f"written: {out}")

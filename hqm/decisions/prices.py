@@ -1,0 +1,215 @@
+"""What a study costs: a unit price for answers, verdicts, labels and new material, from a file or from what an audit measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hqm.errors import DataError
+from hqm.files.records import read_text
+from hqm.files.toml import fault_of, parse_toml
+
+Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+ANSWERS = "answers"
+"""The unit of cost where nothing has a price."""
+_MILLION = 1e6
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TokenPrice(_Strict):
+    """Money per million tokens read (`in`) and written (`out`)."""
+
+    read: Money = Field(alias="in")
+    written: Money = Field(alias="out")
+
+
+class Labels(_Strict):
+    """People's time: `minutes` a label (the audit's own median unless given), and money an `hour`."""
+
+    minutes: Money | None = None
+    hour: Money | None = None
+
+
+class Machine(_Strict):
+    """Money an `hour` of the machine that runs local models."""
+
+    hour: Money | None = None
+
+
+class Judge(_Strict):
+    """Money a `verdict`."""
+
+    verdict: Money | None = None
+
+
+class New(_Strict):
+    """Money for what the benchmark does not have yet."""
+
+    picture: Money = 0.0
+    item: Money = 0.0
+    form: Money = 0.0
+
+
+class Most(_Strict):
+    """The largest study that can be made."""
+
+    pictures: Count | None = None
+    items_per_picture: Count | None = None
+    forms: Count | None = None
+    runs: Count | None = None
+    askings: Count | None = None
+    labels: Count | None = None
+    respondents: Count | None = None
+
+
+class PriceList(_Strict):
+    """A `prices.toml`."""
+
+    currency: str = "money"
+    answers: Mapping[str, Money] = Field(default_factory=dict)
+    """Respondent -> money an answer; `"*"` for the others."""
+    tokens: Mapping[str, TokenPrice] = Field(default_factory=dict)
+    """Respondent -> money per million tokens; `"*"` for the others."""
+    machine: Machine = Machine()
+    judge: Judge = Judge()
+    labels: Labels = Labels()
+    new: New = New()
+    most: Most = Most()
+
+
+def read_prices(path: Path | str) -> PriceList:
+    """Read a `prices.toml`.
+
+    Raises
+    ------
+    DataError
+        The file is no TOML, or has a key that means nothing or a wrong value; the key is named.
+    """
+    return parse_prices(read_text(Path(path)), str(path))
+
+
+def parse_prices(text: str, place: str = "") -> PriceList:
+    """Read the text of a `prices.toml`.
+
+    >>> parse_prices('currency = "EUR"\\n[answers]\\n"*" = 0.002\\n[new]\\npicture = 1.5').new.picture
+    1.5
+    """
+    remedy = "The keys are described in docs/design.md."
+    try:
+        return PriceList.model_validate(parse_toml(text))
+    except DataError as error:
+        raise DataError(error.what, place=place, remedy=error.remedy or remedy) from None
+    except ValidationError as error:
+        raise DataError(fault_of(PriceList, error.errors(include_url=False)[0]), place=place, remedy=remedy) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitPrices:
+    """What a unit of everything costs, for this study.
+
+    - `answer`: The mean over the respondents. `label` is None where people's time has no price.
+    - `unit`: The currency, or `answers` where nothing has a price: then only answers and verdicts are counted.
+    - `sources`: In words, where the prices come from, and which are missing.
+    """
+
+    answer: float = 1.0
+    verdict: float = 0.0
+    label: float | None = None
+    picture: float = 0.0
+    item: float = 0.0
+    form: float = 0.0
+    unit: str = ANSWERS
+    sources: tuple[str, ...] = ()
+    most: Most = field(default_factory=Most)
+
+
+def unit_prices(
+    prices: PriceList | None, costs: Mapping[str, Any], respondents: Sequence[str], *, judged: bool
+) -> UnitPrices:
+    """The prices of a study: those of a list, else those that the audit's record has measured.
+
+    Parameters
+    ----------
+    prices
+        A `prices.toml`; it decides wherever it says something.
+    costs
+        What the record of an audit says of its benchmark: `respondents` (tokens, seconds and prices of each), `verdict_tokens`,
+        `label_seconds`.
+    respondents
+        Who answers.
+    judged
+        Whether a judge has to score each answer.
+    """
+    listed = prices or PriceList()
+    measured: Mapping[str, Any] = costs.get("respondents", {})
+    each = {name: _answer(name, listed, measured.get(name, {})) for name in respondents}
+    known = [price for price, _ in each.values() if price is not None]
+    verdict, verdict_from = _verdict(listed, costs.get("judge", {})) if judged else (0.0, "")
+    label, label_from = _label(listed, costs)
+    new = listed.new
+    priced = bool(known) or bool(verdict) or any((new.picture, new.item, new.form)) or label is not None
+    if not priced:
+        said = "nothing has a price, so cost is counted in answers; new pictures and wordings are free in this count"
+        return UnitPrices(verdict=1.0 if judged else 0.0, sources=(said,), most=listed.most)
+    sources = list(dict.fromkeys(f"answers: {source}" for price, source in each.values() if price is not None))
+    if unpriced := len(each) - len(known):
+        sources.append(f"{unpriced} of {len(each)} respondents have no price and cost nothing in this count")
+    sources += [f"{what}: {source}" for what, source in (("verdicts", verdict_from), ("labels", label_from)) if source]
+    if not any((new.picture, new.item, new.form)):
+        sources.append("new pictures, items and wordings are free in this count: price them under [new] in prices.toml")
+    return UnitPrices(
+        answer=sum(known) / max(len(each), 1), verdict=verdict or 0.0, label=label, picture=new.picture, item=new.item,
+        form=new.form, unit=listed.currency, sources=tuple(sources), most=listed.most,
+    )  # fmt: skip
+
+
+def _answer(name: str, prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
+    """Money an answer of one respondent, and where that comes from."""
+    given = prices.answers.get(name, prices.answers.get("*"))
+    if given is not None:
+        return given, "prices.toml"
+    tokens = _tokens(measured)
+    rate = prices.tokens.get(name, prices.tokens.get("*"))
+    if rate is not None and tokens is not None:
+        return (tokens[0] * rate.read + tokens[1] * rate.written) / _MILLION, "tokens of the store, prices.toml"
+    if measured.get("price_in") is not None and tokens is not None:
+        paid = tokens[0] * float(measured["price_in"]) + tokens[1] * float(measured["price_out"])
+        return paid / _MILLION, "tokens of the store, prices in the respondents' names"
+    if prices.machine.hour is not None and measured.get("seconds") is not None:
+        return float(measured["seconds"]) / 3600 * prices.machine.hour, "seconds of the store, prices.toml"
+    return None, ""
+
+
+def _tokens(measured: Mapping[str, Any]) -> tuple[float, float] | None:
+    if not measured.get("answers") or not measured.get("tokens_in"):
+        return None
+    return tuple(float(measured[key]) / float(measured["answers"]) for key in ("tokens_in", "tokens_out"))  # type: ignore[return-value]
+
+
+def _verdict(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
+    if prices.judge.verdict is not None:
+        return prices.judge.verdict, "prices.toml"
+    name = str(measured.get("name", ""))
+    own = PriceList(tokens=prices.tokens)
+    price, source = _answer(name, own, {**measured, "seconds": None})
+    replies = float(measured.get("replies_a_verdict", 1.0))
+    return (None, "the judge has no price and costs nothing in this count") if price is None else (price * replies, source)  # fmt: skip
+
+
+def _label(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:
+    """Money a label, of the minutes that one takes."""
+    if prices.labels.hour is None:
+        return None, ""
+    if prices.labels.minutes is not None:
+        return prices.labels.minutes / 60 * prices.labels.hour, "prices.toml"
+    if costs.get("label_seconds") is not None:
+        return float(costs["label_seconds"]) / 3600 * prices.labels.hour, "seconds of the labels, prices.toml"
+    return None, "no label of the audit has a time: give minutes under [labels]"

@@ -1,0 +1,215 @@
+"""The folder of a short form: a benchmark as any user's, with its weights, its losses and where its items come from."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hqm.auditing.gate import default_text
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.registry import load
+from hqm.benchmark.shortened import Calibration
+from hqm.builders.folder import beside, name_for
+from hqm.decisions.short_scores import FORM_NAMES, Shortened
+from hqm.errors import DesignError, ImageError
+from hqm.files.names import is_url, safe_name
+from hqm.files.records import write_records
+from hqm.files.toml import toml_text
+from hqm.signature import digest
+from hqm.types import Item
+from hqm.version import __version__
+
+ITEMS, CALIBRATION, PROVENANCE = "items.jsonl", "calibration.json", "provenance.jsonl"
+
+
+def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Shortened:
+    """Write short forms into a new folder, the second one also as a folder of its own below it; whole or not at all.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something, or its name cannot be a benchmark's.
+    DesignError
+        The items cannot be written as a folder has them.
+    """
+    name = name_for(folder)
+    benchmark.prepare_images(benchmark.original)
+    with beside(folder) as place:
+        missing = _write(benchmark, made, 0, place, name, folder)
+        if len(made.forms) > 1:
+            _pictures(benchmark, made.forms[1], place)
+            (place / "forms").mkdir()
+            pairs = zip(*made.forms, strict=True)
+            rows = [{"id": first.id, "prompt": second.prompt, "item": second.to_dict()} for first, second in pairs]
+            write_records(place / "forms" / f"{FORM_NAMES[1]}.jsonl", rows)
+            (place / FORM_NAMES[1]).mkdir()
+            missing += _write(
+                benchmark, made, 1, place / FORM_NAMES[1], f"{name}_{FORM_NAMES[1]}", folder / FORM_NAMES[1]
+            )
+    return replace(made, folder=folder, without_pictures=missing)
+
+
+def _write(benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str, folder: Path) -> int:
+    """One form's folder; how many pictures are not there to be copied."""
+    calibration, items = made.calibrations[k], made.forms[k]
+    missing = _pictures(benchmark, items, place)
+    write_records(place / ITEMS, [_row(item) for item in items])
+    partners: Sequence[Item | None] = made.forms[1 - k] if len(made.forms) > 1 else [None] * len(items)
+    write_records(place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)])
+    text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    (place / CALIBRATION).write_text(text, encoding="utf-8")
+    (place / "card.toml").write_text(_card(benchmark, calibration, items, name), encoding="utf-8")
+    (place / "policy.toml").write_text(default_text(), encoding="utf-8")
+    (place / ".gitignore").write_text("out/\n", encoding="utf-8")
+    (place / "README.md").write_text(_readme(benchmark, made, k, folder), encoding="utf-8")
+    _code(benchmark, place)
+    _check_items(benchmark, items, place)
+    return missing
+
+
+def _row(item: Item) -> dict[str, Any]:
+    """An item as the items file of any folder has it; fields of the scorer's own stand beside the others."""
+    row: dict[str, Any] = {
+        "id": item.id, "image": item.image or "", "prompt": item.prompt, "type": item.type or "", "part": item.part,
+        "cluster": item.cluster, "options": list(item.options),
+    }  # fmt: skip
+    # beside fields of the scorer's own, an absent field could be taken for a misspelt one
+    row = {key: value for key, value in row.items() if value or item.meta}
+    return {**row, "target": item.target, **item.meta}
+
+
+def _provenance(calibration: Calibration, place: int, partner: Item | None) -> dict[str, Any]:
+    return {
+        "id": calibration.ids[place],
+        "of": f"{calibration.of}@{calibration.version}",
+        "form": calibration.form,
+        "weight": float(calibration.weights[place]),
+        "method": calibration.method,
+        "seed": calibration.seed,
+        "audit": calibration.audit,
+        **({"belongs_to": partner.id} if partner is not None else {}),
+    }
+
+
+def _pictures(benchmark: Benchmark, items: Sequence[Item], place: Path) -> int:
+    """Copy the pictures that are at hand; how many are not."""
+    if is_url(_place_of_pictures(benchmark)):
+        return 0
+    missing = 0
+    for image in dict.fromkeys(item.image for item in items if item.image and not is_url(item.image)):
+        target = place / "images" / safe_name(image)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(benchmark.pictures.path(image), target)
+        except (ImageError, OSError):
+            missing += 1
+    return missing
+
+
+def _place_of_pictures(benchmark: Benchmark) -> str:
+    return benchmark.card.data.images if is_url(benchmark.card.data.images) else ""
+
+
+def _code(benchmark: Benchmark, place: Path) -> None:
+    """The prompts of judges, and an adapter that lies beside the benchmark's own card."""
+    if benchmark.roles and benchmark.prompts == "hqm":
+        for name in benchmark.prompt_names:
+            (place / "prompts").mkdir(exist_ok=True)
+            (place / "prompts" / f"{name}.txt").write_text(benchmark.prompt(name), encoding="utf-8")
+    if _adapter(benchmark) is None:
+        shutil.copyfile(inspect.getfile(type(benchmark)), place / "adapter.py")
+
+
+def _adapter(benchmark: Benchmark) -> str | None:
+    """The module of `hqm.adapters` that scores a benchmark, empty where none does; None for code beside its card."""
+    package, _, module = type(benchmark).__module__.rpartition(".")
+    if type(benchmark) is Benchmark:
+        return ""
+    return module if package == "hqm.adapters" else None
+
+
+def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item], name: str) -> str:
+    card = benchmark.card
+    loss = next(iter(calibration.loss.values()))
+    types = [kind for kind in card.types if any(item.type == kind for item in items)]
+    top: dict[str, Any] = {
+        "name": name,
+        "title": f"{card.title}, short form{f' {calibration.form.upper()}' if calibration.parallel else ''}",
+        "version": f"{card.version}-{digest([item.to_dict() for item in items]).partition(':')[2][:12]}",
+        "task": card.task,
+        "summary": f"{len(items):,} of the {calibration.of_items:,} items of {card.title}: on its scale with a mean error of "
+        f"{loss.mean_error:.3f} for families of models that they were not chosen by.",
+        "types": types,
+        "labelled": card.labelled and bool(types),
+        "citation": card.citation,
+        "url": card.url,
+        "licence": card.licence,
+        **({"adapter": adapter} if (adapter := _adapter(benchmark)) else {}),
+    }
+    sections: dict[str, Mapping[str, Any]] = {
+        "data": {"items": ITEMS, "images": _place_of_pictures(benchmark) or "images"},
+        "shortened": {
+            "of": f"{calibration.of}@{calibration.version}", "items": calibration.of_items, "audit": calibration.audit,
+            "calibration": CALIBRATION,
+        },
+    }  # fmt: skip
+    same = card.model_dump(mode="json", exclude_defaults=True)
+    sections |= {key: same[key] for key in ("prompt", "scoring", "generation", "judging", "respondents") if key in same}
+    return toml_text({**top, **sections})
+
+
+def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> None:
+    """Refuse items that a folder cannot hold as the benchmark has them."""
+    read = load(place).original.items
+    for item, again in zip(items, read, strict=True):
+        differing = [
+            name
+            for name in ("id", "prompt", "task", "target", "image", "type", "part", "options", "meta")
+            if getattr(item, name) != getattr(again, name)
+        ]
+        if differing:
+            what = f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items have it"
+            raise DesignError(what, place=benchmark.name, remedy="Shorten a benchmark whose items are plain fields.")
+
+
+def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
+    calibration = made.calibrations[k]
+    card = benchmark.card
+    loss = "\n".join(
+        f"- {name}: mean error {each.mean_error:.3f}, Kendall's tau {'not determined' if each.tau is None else f'{each.tau:.2f}'}, "
+        f"{each.coverage:.0%} of the 95% intervals contain the full score (half width {each.half_width:.3f})"
+        for name, each in calibration.loss.items()
+    )
+    second = ""
+    if len(made.forms) > 1 and not k:
+        reliable = next(iter(calibration.parallel.values()))["reliability"]
+        shown = "not determined" if reliable is None else f"{reliable:.3f}"
+        second = (
+            f"\nForm B, without a common item and matched in type and difficulty, lies in `b/` as a benchmark of its own, and in "
+            f"`forms/b.jsonl` as a form of this one. Their reliability on held-out families is {shown}. To measure it on others:\n\n"
+            f"```sh\nhqm audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
+        )
+    return f"""# {card.title}, short form{f" {calibration.form.upper()}" if calibration.parallel else ""}
+
+{len(made.forms[k]):,} of the {calibration.of_items:,} items of {card.title} ({calibration.of}@{calibration.version}), made by `hqm shorten NAME AUDIT --out FOLDER` of hqm-audit {__version__}.
+
+The items were {calibration.words}; {len(calibration.respondents)} respondents of {len(set(calibration.families))} families chose them. What is lost, measured on
+families that did not choose:
+
+{loss}
+
+`calibration.json` has the weights that put scores on the full benchmark's scale; the report of `hqm audit NAME` shows them with their
+intervals. `provenance.jsonl` says for each item where it comes from. Audit {calibration.audit or "not named"}.
+
+```sh
+hqm check .
+hqm audit . --out out
+```
+{second}
+Citation: {card.citation or "not written"}. Licence: {card.licence or "not written"}.
+"""

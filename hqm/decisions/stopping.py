@@ -1,0 +1,388 @@
+"""Ask the pictures in a random order, chunk by chunk, until what was wanted is known of each respondent.
+
+The interval of a score is about the full benchmark: these items, as this respondent would answer all of them in this run. It
+shrinks to that score as the benchmark is used up. Everything is computed anew from the stored answers, chunk by chunk, so that a
+command that was killed goes on where it was and stops at the same picture.
+
+It stands in one module because what is asked next depends on what the last answers decided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from hqm.administration.administering import Outcome, added, administer
+from hqm.administration.answers import Answers
+from hqm.administration.asks import Asks
+from hqm.administration.assignment import Administration, Assignment
+from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never
+from hqm.administration.engines.local import answer_here, is_tiny
+from hqm.administration.holdings import respondents_of
+from hqm.administration.planning import Job, plan
+from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
+from hqm.administration.stops import Stop as StoppedAt
+from hqm.benchmark.interface import Benchmark
+from hqm.decisions.rules import StoppingRule
+from hqm.decisions.sequences import PairDecision, RunningInterval, RunningPairs
+from hqm.errors import DesignError, HQMError
+from hqm.indicators.cases import unit_scores
+from hqm.respondents.base import Respondent
+from hqm.respondents.budget import Budget
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.metrics import Array, Metric
+from hqm.types import ORIGINAL, Cell, Form, finite
+
+_FIRST = 20
+"""The pictures after which is looked for the first time."""
+_GROWTH = 1.2
+"""How many times as many pictures each further look has."""
+
+Administrations = Callable[[Respondent], Sequence[Administration]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppedRun:
+    """What came of asking a benchmark until a rule was met."""
+
+    benchmark: str
+    rule: StoppingRule
+    metric: str
+    order: PictureOrder
+    stops: tuple[StoppedAt, ...]
+    """A row for each respondent that was asked enough."""
+    pairs: tuple[PairDecision, ...]
+    """What is known of every pair, by `names`; empty unless the rule is about pairs."""
+    names: tuple[str, ...]
+    outcome: Outcome
+    jobs: tuple[Job, ...]
+    """All that was planned, whether it was asked now or stored before."""
+    note: str = ""
+    """Which metric the rule is about, where it is not the benchmark's leading one."""
+
+    @property
+    def items(self) -> tuple[int, int]:
+        """The items that respondents were asked in the first run, and those that the full benchmark has for them."""
+        return sum(stop.items for stop in self.stops), sum(stop.of_items for stop in self.stops)
+
+
+def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
+    """The metric that a stopping rule is about: a mean of item scores between 0 and 1.
+
+    Raises
+    ------
+    DesignError
+        The metric, or every metric of the benchmark, is something else; or a model judges the answers.
+    """
+    if benchmark.roles:
+        raise DesignError(
+            f"the answers to {benchmark.name} are judged by a model, and --until looks at scores while it asks",
+            remedy="Ask all items, or a part of them with --part or --limit.",
+        )
+    means = [metric for metric in benchmark.metrics if metric.share]
+    names = ", ".join(metric.name for metric in means)
+    if wanted:
+        metric = benchmark.metric(wanted)
+        if not metric.share:
+            remedy = f"Name one that is: {names}." if means else "Ask all items."
+            raise DesignError(f"{wanted} of {benchmark.name} is no mean of item scores from 0 to 1", remedy=remedy)
+        return metric
+    leading = [metric for metric in benchmark.audited[:1] if metric.share]
+    if not means:
+        what = f"no metric of {benchmark.name} is a mean of item scores from 0 to 1, which --until needs"
+        raise DesignError(what, remedy="Ask all items.")
+    return (leading or means)[0]
+
+
+def ask_until(
+    rule: StoppingRule,
+    asks: Asks,
+    benchmark: Benchmark,
+    assignments: Sequence[Assignment],
+    administrations: Administrations,
+    *,
+    engine: Engine | None = None,
+    each_look: Engine | None = None,
+    stop: Stop = never,
+    budget: Budget | None = None,
+    seed: int = 0,
+    probabilities: bool = False,
+    retry_refused: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> StoppedRun:
+    """Ask a benchmark's pictures in a random order until a rule is met for each respondent.
+
+    The first run of the original form decides. Its further runs, and the other forms, are then asked about the same pictures.
+
+    Parameters
+    ----------
+    administrations
+        Respondent -> what it is to be asked, the first run of the original form among it.
+    engine
+        Who runs the requests of the further administrations.
+    each_look
+        Who runs those of the first run; this process unless given, which keeps small models and servers between looks.
+    seed
+        What the order of the pictures is drawn from, where the store has none yet.
+    say
+        Told after every look how far it is.
+
+    Raises
+    ------
+    DesignError
+        The rule cannot be met by these respondents, items or metrics.
+    """
+    metric = deciding_metric(benchmark, rule.metric)
+    if rule.separated is not None and len(assignments) < 2:
+        raise DesignError(
+            f"--until {rule} compares respondents, and {benchmark.name} has {len(assignments)}",
+            remedy="Name a second respondent, or stop by the width: --until 'half_width<=.01'.",
+        )
+    order = picture_order(asks.store, benchmark, seed)
+    if len(order.clusters) < 2:
+        raise DesignError(
+            f"the items of {benchmark.name} are all about one picture, and pictures are what is drawn",
+            remedy="Leave out --until.",
+        )
+    plans = {"probabilities": probabilities, "retry_refused": retry_refused}
+    run = _Run(rule, metric, asks, benchmark, assignments, order)
+    spent = budget or Budget()
+    asking = _Asking(asks, stop, spent, plans)
+    respondents = [assignment.respondent for assignment in assignments]
+    here: Engine = each_look or partial(_ask_here, run)
+    try:
+        for last in _looks(len(order.clusters)):
+            chunk = {item.id for item in order.items(benchmark.original, run.pictures, last)}
+            first = Administration(benchmark.original, 0)
+            wanted = [(assignments[r], first, chunk) for r in sorted(run.open)]
+            if not asking.ask(wanted, here):
+                break
+            run.give_up(asking.failed)
+            run.look(last)
+            if last < len(order.clusters) or run.open:
+                say(
+                    f"{benchmark.name}: {last:,} of {len(order.clusters):,} pictures, {len(run.open)} of {len(respondents)} "
+                    "respondents go on"
+                )
+            if not run.open:
+                break
+    finally:
+        for respondent in respondents:
+            respondent.close()
+    if not run.open:
+        rest = [
+            (assignments[r], administration, {item.id for item in order.items(benchmark.original, 0, at.pictures)})
+            for r, at in sorted(run.stops.items())
+            for administration in administrations(respondents[r])
+            if (administration.form.name, administration.run) != (ORIGINAL, 0)
+        ]
+        asking.ask(rest, engine or make_engine())
+    leading = benchmark.audited[0].name
+    note = (
+        f"the rule is about {metric.name}: {leading} is no mean of item scores"
+        if not benchmark.audited[0].share
+        else ""
+    )
+    return StoppedRun(
+        benchmark=benchmark.name,
+        rule=rule,
+        metric=metric.name,
+        order=order,
+        stops=tuple(at for _, at in sorted(run.stops.items())),
+        pairs=run.pairs.summary() if run.pairs is not None else (),
+        names=tuple(respondent.name for respondent in respondents),
+        outcome=asking.outcome(),
+        jobs=tuple(asking.jobs),
+        note=note,
+    )
+
+
+def _looks(total: int) -> Iterator[int]:
+    """The numbers of pictures after which is looked, up to all of them."""
+    n = min(_FIRST, total)
+    while n < total:
+        yield n
+        n = min(total, math.ceil(n * _GROWTH))
+    yield total
+
+
+class _Asking:
+    """Asks what is missing, and adds up what came of it."""
+
+    def __init__(self, asks: Asks, stop: Stop, budget: Budget, plans: dict[str, bool]) -> None:
+        self._asks, self._stop, self._budget, self._plans = asks, stop, budget, plans
+        self.jobs: list[Job] = []
+        self.failed: dict[str, HQMError] = {}
+        self._outcomes: list[Outcome] = []
+
+    def ask(self, wanted: Iterable[tuple[Assignment, Administration, set[str]]], engine: Engine) -> bool:
+        """Ask the items that are missing; whether all of them were asked that can be."""
+        jobs = [
+            plan(self._asks, assignment, administration, only=items, **self._plans)
+            for assignment, administration, items in wanted
+        ]
+        self.jobs += jobs
+        outcome = administer(self._asks.store, jobs, engine=engine, stop=self._stop, budget=self._budget)
+        self._outcomes.append(outcome)
+        self.failed.update(outcome.failed)
+        return not outcome.left and not self._stop() and not self._budget.reached
+
+    def outcome(self) -> Outcome:
+        return added(self._outcomes)
+
+
+class _Run:
+    """What is known of the respondents so far, and which of them are asked on."""
+
+    def __init__(
+        self,
+        rule: StoppingRule,
+        metric: Metric,
+        asks: Asks,
+        benchmark: Benchmark,
+        assignments: Sequence[Assignment],
+        order: PictureOrder,
+    ) -> None:
+        self.rule, self.metric, self.order = rule, metric, order
+        self._asks, self._benchmark, self._assignments = asks, benchmark, assignments
+        self._cell = Cell(ORIGINAL, 0, sight="blind" if asks.blind else "")
+        builder = MatrixBuilder(
+            self._cell, benchmark.original, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+        )
+        builder.add("", [None] * len(benchmark.original.items))
+        sizes = np.bincount(builder.build().units(metric).clusters)
+        if len(sizes) < 2:
+            raise DesignError(
+                f"{metric.name} of {benchmark.name} looks at one picture, and pictures are what is drawn",
+                remedy="Leave out --until, or name another metric.",
+            )
+        known = {"population": len(sizes), "largest": int(sizes.max())}
+        self.intervals = [RunningInterval(**known, level=rule.level) for _ in assignments]
+        self.pairs = (
+            RunningPairs(len(assignments), smallest=rule.separated, **known, level=rule.level)
+            if rule.separated is not None
+            else None
+        )
+        self.pictures = 0
+        self.open = set(range(len(assignments)))
+        self._given_up: set[int] = set()
+        self.stops: dict[int, StoppedAt] = {}
+
+    def give_up(self, failed: Iterable[str]) -> None:
+        """Ask those no more that cannot go on."""
+        names = set(failed)
+        self._given_up |= {r for r in self.open if self._assignments[r].respondent.name in names}
+        self.open -= self._given_up
+
+    def look(self, last: int) -> None:
+        """Take in the pictures up to the `last`, and let those go of whom enough is known."""
+        for scores in self._scores(self.pictures, last):
+            for r in self.open:
+                self.intervals[r].draw(scores[r])
+            if self.pairs is not None:
+                self.pairs.draw(scores)
+        self.pictures = last
+        for r in sorted(self.open):
+            why = self._reason(r)
+            if why:
+                self._close(r, why)
+
+    def _scores(self, first: int, last: int) -> Iterator[Array]:
+        """Picture by picture, (respondents, items): the item scores; NaN where there is none."""
+        form = Form(ORIGINAL, self.order.items(self._benchmark.original, first, last))
+        asked = [self._assignments[r] for r in sorted(self.open)]
+        rows = {}
+        for r, assignment in zip(sorted(self.open), asked, strict=True):
+            for stored in respondents_of(self._asks.store, [assignment]):
+                rows[r] = stored
+        if not rows:
+            return
+        matrix = Answers(self._asks).matrix(self._benchmark, self._cell, form, list(rows.values()))
+        units = _units(matrix, self.metric)
+        if units is None:
+            return
+        scores, clusters = units
+        every = np.full((len(self._assignments), scores.shape[1]), np.nan)
+        every[list(rows)] = scores
+        for cluster in range(int(clusters.max()) + 1):
+            yield every[:, clusters == cluster]
+
+    def _reason(self, r: int) -> str:
+        """Why a respondent is asked no more; empty where it is."""
+        rule, interval, reasons = self.rule, self.intervals[r], []
+        everything = self.pictures == len(self.order.clusters)
+        met = True
+        if rule.half_width is not None:
+            met = interval.half_width <= rule.half_width and not everything
+            reasons.append(f"half of its interval was {interval.half_width:.2g}")
+        if self.pairs is not None:
+            partners = set(range(len(self._assignments))) - self._given_up
+            met = met and not self.pairs.is_open(r, partners)
+            reasons.append(self._pairs_of(r, partners))
+        if everything:
+            known = reasons[1:] if rule.half_width is not None else reasons
+            return "; ".join(["every item was asked", *filter(None, known)])
+        return "; ".join(reasons) if met else ""
+
+    def _pairs_of(self, r: int, partners: set[int]) -> str:
+        decisions = self.pairs.decisions if self.pairs is not None else []
+        states = Counter(d.state for d in decisions if r in (d.first, d.second) and {d.first, d.second} <= partners)
+        said = [f"it was separated from {states['separated']}"] if states["separated"] else []
+        if states["within"]:
+            said.append(f"not separated by more than {self.rule.separated:g} from {states['within']}")
+        if states["equal"]:
+            said.append(f"equal to {states['equal']}")
+        return " and ".join(said)
+
+    def _close(self, r: int, why: str) -> None:
+        assignment, interval = self._assignments[r], self.intervals[r]
+        form, name = self._benchmark.original, assignment.respondent.name
+        at = StoppedAt(
+            benchmark=self._benchmark.name,
+            data=form.digest,
+            sight=self._cell.sight,
+            who=identity_digest(name, assignment.identity()),
+            respondent=name,
+            rule=str(self.rule),
+            metric=self.metric.name,
+            level=self.rule.level,
+            seed=self.order.seed,
+            pictures=self.pictures,
+            of_pictures=len(self.order.clusters),
+            items=len(self.order.items(form, 0, self.pictures)),
+            of_items=len(form.items),
+            score=finite(interval.estimate),
+            low=float(interval.low),
+            high=float(interval.high),
+            why=why,
+        )
+        record_stop(self._asks.store, at)
+        self.stops[r] = at
+        self.open.discard(r)
+
+
+def _units(matrix: ScoreMatrix, metric: Metric) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
+    """(respondents, units) scores and (units,) clusters in the order of the items; None where the metric looks at none of them."""
+    if metric.subset and metric.subset not in matrix.subsets:
+        return None
+    if metric.group and metric.group not in matrix.groups:
+        return None
+    units = matrix.units(metric)
+    return (unit_scores(units, metric), units.clusters) if units.clusters.size else None
+
+
+def _ask_here(run: _Run, work: Work, stop: Stop) -> Iterator[Batch]:
+    """Ask in this process; what is light, or alone, stays open for the next look."""
+    alone = len(run.open) == 1
+    yield from answer_here(work, range(len(work)), stop, lambda respondent: not (alone or _is_light(respondent)))
+
+
+def _is_light(respondent: Respondent) -> bool:
+    """Whether a respondent takes hardly any memory between two looks."""
+    heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
+    return not heavy or is_tiny(respondent)

@@ -1,0 +1,178 @@
+"""Large JSON documents, as files or inside a zip, read piece by piece.
+
+A zip may come from anybody. Its members are found by the last part of their names and read where they are; nothing is ever
+unpacked to a path that the zip gives. What is a link, encrypted, ambiguous or larger than the limit is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from hqm.errors import DataError
+
+LARGEST = 4 << 30
+"""Bytes of the largest document that is read; instances_train2014.json of COCO has about half a gigabyte."""
+LARGEST_PART = 1 << 26
+"""Characters of the largest part of a document that is held at a time."""
+_PIECE = 1 << 20
+_AGAIN = "Fetch it again."
+
+
+def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterator[tuple[str, Any]]:
+    """The values of a JSON object, one by one: for a list under a key, each of its elements with that key.
+
+    Parameters
+    ----------
+    file
+        A JSON file, or a zip with one inside.
+    member
+        The name of the document in the zip, without the folders before it; empty for a file that is JSON itself.
+    limit
+        The most bytes that are read.
+
+    Raises
+    ------
+    DataError
+        It is missing, no zip, no JSON object, larger than the limit, or damaged (the checksum inside a zip is compared).
+
+    Examples
+    --------
+    >>> import tempfile; path = Path(tempfile.mkdtemp()) / "a.json"
+    >>> _ = path.write_text('{"info": {"year": 2014}, "images": [{"id": 42}, {"id": 73}]}')
+    >>> list(json_parts(path))
+    [('info', {'year': 2014}), ('images', {'id': 42}), ('images', {'id': 73})]
+    """
+    place = f"{file}: {member}" if member else str(file)
+    with _opened(file, member, place) as stream:
+        yield from _Reader(io.TextIOWrapper(stream, "utf-8-sig"), place, limit).parts()
+
+
+def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
+    """The members of a zip whose names end in this one.
+
+    Raises
+    ------
+    DataError
+        It is no zip, or cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+        raise DataError(f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN) from None
+    return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
+
+
+@contextmanager
+def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
+    if not member:
+        try:
+            with file.open("rb") as stream:
+                yield stream
+        except OSError as error:
+            raise DataError(f"it cannot be read: {error.strerror}", place=place, remedy=_AGAIN) from None
+        return
+    named = members(file, member)
+    if len(named) != 1:
+        what = f"the zip has {len(named)} files of this name" if named else "there is no such file in the zip"
+        raise DataError(what, place=place, remedy=_AGAIN)
+    if stat.S_ISLNK(named[0].external_attr >> 16):
+        raise DataError("it is a link, not a file", place=place, remedy=_AGAIN)
+    if named[0].flag_bits & 0x1:
+        raise DataError("it is encrypted", place=place, remedy=_AGAIN)
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(named[0]) as stream:
+            yield stream
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
+        raise DataError(f"it cannot be read from the zip: {error}", place=place, remedy=_AGAIN) from None
+
+
+class _Reader:
+    """A JSON object that is read from a stream, a part at a time."""
+
+    def __init__(self, stream: IO[str], place: str, limit: int) -> None:
+        self.stream, self.place, self.limit = stream, place, limit
+        self.text, self.at, self.size, self.ended = "", 0, 0, False
+        self.decoder = json.JSONDecoder()
+
+    def parts(self) -> Iterator[tuple[str, Any]]:
+        self.take("{")
+        while (character := self.next()) != "}":
+            if character == ",":
+                self.take(",")
+            key = self.value()
+            if not isinstance(key, str):
+                raise DataError("a key is no text", place=self.place, remedy=_AGAIN)
+            self.take(":")
+            if self.next() != "[":
+                yield key, self.value()
+                continue
+            self.take("[")
+            while (character := self.next()) != "]":
+                if character == ",":
+                    self.take(",")
+                yield key, self.value()
+            self.take("]")
+        self.take("}")
+        # to the end: only then a zip has compared the checksum
+        while not self.ended:
+            self.more()
+        if self.text[self.at :].strip():
+            raise DataError("something follows behind the JSON object", place=self.place, remedy=_AGAIN)
+
+    def more(self) -> None:
+        """Read another piece, and forget what was used."""
+        try:
+            piece = self.stream.read(_PIECE)
+        except UnicodeDecodeError as error:
+            raise DataError(f"it is not UTF-8: {error.reason}", place=self.place, remedy=_AGAIN) from None
+        self.size += len(piece)
+        if self.size > self.limit:
+            raise DataError(f"it unfolds to more than {self.limit:,} bytes", place=self.place, remedy=_AGAIN)
+        self.ended = not piece
+        self.text, self.at = self.text[self.at :] + piece, 0
+        if len(self.text) > LARGEST_PART + _PIECE:
+            what = f"a part of it has more than {LARGEST_PART:,} characters"
+            raise DataError(what, place=self.place, remedy=_AGAIN)
+
+    def next(self) -> str:
+        """The next character that is no blank, which stays."""
+        while True:
+            while self.at < len(self.text):
+                if not self.text[self.at].isspace():
+                    return self.text[self.at]
+                self.at += 1
+            if self.ended:
+                raise DataError("it breaks off", place=self.place, remedy=_AGAIN)
+            self.more()
+
+    def take(self, character: str) -> None:
+        if self.next() != character:
+            what = f"it is no JSON object: {self.next()!r} stands where {character!r} is meant"
+            raise DataError(what, place=self.place, remedy=_AGAIN)
+        self.at += 1
+
+    def value(self) -> Any:
+        """One whole value; a number at the end of a piece may go on in the next."""
+        self.next()
+        while True:
+            try:
+                value, end = self.decoder.raw_decode(self.text, self.at)
+            except RecursionError:
+                raise DataError("it is nested too deeply", place=self.place, remedy=_AGAIN) from None
+            except ValueError as error:
+                if self.ended:
+                    raise DataError(f"it is no JSON, or breaks off: {error}", place=self.place, remedy=_AGAIN) from None
+            else:
+                if end < len(self.text) or self.ended:
+                    self.at = end
+                    return value
+            self.more()

@@ -1,0 +1,398 @@
+"""Judgements in files, as sets of a judge, an asking and a respondent: read, matched to the items, and accounted for."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hqm.administration.answers import Answers
+from hqm.administration.assignment import StoredRespondent
+from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.judged import Heard, JudgedRow
+from hqm.benchmark.judged_files import judged_rows
+from hqm.benchmark.labels import HUMAN, respondent_named
+from hqm.benchmark.matching import How, match_rows
+from hqm.errors import AnswerError, UsageError
+from hqm.judges.brought import BroughtSet
+from hqm.judges.panel import AGAIN, parse_judge
+from hqm.logs.row import LogRow
+from hqm.signature import digest_file
+from hqm.types import ORIGINAL, Form, Response
+
+_SHOWN = 3
+_SUFFIXES = (".json", ".jsonl", ".csv")
+_RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
+
+AnswerOf = Callable[[str, str, int, str], str | None]
+"""(respondent, form, run, item) -> the text of the answer that is audited; None where there is none."""
+
+
+class AnswerTexts:
+    """The texts of stored answers, read once for each respondent, form and run: an `AnswerOf`."""
+
+    def __init__(
+        self, answers: Answers, benchmark: Benchmark, forms: Mapping[str, Form], respondents: Sequence[StoredRespondent]
+    ) -> None:
+        self.answers, self.benchmark, self.forms = answers, benchmark, forms
+        self.respondents = {respondent.name: respondent for respondent in respondents}
+        self._texts: dict[tuple[str, str, int], dict[str, str]] = {}
+
+    def __call__(self, name: str, form: str, run: int, item: str) -> str | None:
+        if name not in self.respondents:
+            return None
+        key = (name, form, run)
+        if key not in self._texts:
+            given = self.answers.responses(self.benchmark, self.forms[form], self.respondents[name], run)
+            items = self.forms[form].items
+            self._texts[key] = {i.id: r.text for i, r in zip(items, given, strict=True) if r is not None}
+        return self._texts[key].get(item)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementSource:
+    """A file or folder of judgements, with what the command line says of it.
+
+    >>> JudgementSource.parse("gpt-4o#1,llava=review.json")
+    JudgementSource(path=PosixPath('review.json'), judge='gpt-4o', asking=1, respondent='llava')
+    """
+
+    path: Path
+    judge: str | None = None
+    asking: int | None = None
+    respondent: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> JudgementSource:
+        """Read `[JUDGE[#RUN]][,RESPONDENT]=PATH`, or a path alone."""
+        named, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            return cls(Path(text))
+        judge, _, respondent = named.partition(",")
+        label, asking = parse_judge(judge)
+        return cls(Path(path), label or None, asking if label != judge else None, respondent or None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgementMatching:
+    """How the rows of one file were taken, for one judge, asking, respondent, form and run."""
+
+    path: str
+    judge: str
+    asking: int
+    respondent: str
+    form: str
+    run: int
+    rows: int
+    matched: int
+    items: int
+    """Items with a judgement."""
+    of: int
+    """Items of the form."""
+    how: Mapping[How, int]
+    unmatched: tuple[str, ...] = ()
+    """The rows that fit no item, or judge another answer than the audited one, or an unknown respondent's."""
+    ambiguous: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return self.matched == self.rows
+
+    @property
+    def sentence(self) -> str:
+        """What was read, in one line."""
+        how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
+        said = (
+            f"{self.path}: judge {self.judge}, asked time {self.asking}, about {self.respondent}, form {self.form}, run {self.run}: "
+            f"{self.matched} of {self.rows} rows matched ({how}), {self.items} of {self.of} items judged"
+        )
+        for what, places in (("unmatched", self.unmatched), ("ambiguous", self.ambiguous)):
+            if places:
+                more = f"; and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+                said += f"; {len(places)} {what}: {'; '.join(places[:_SHOWN])}{more}"
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class TakenJudgements:
+    """What files of judgements gave."""
+
+    sets: tuple[BroughtSet, ...]
+    matchings: tuple[JudgementMatching, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    judge: str
+    asking: int | None
+    respondent: str
+    form: str
+    run: int
+
+
+def take_judgements(
+    benchmark: Benchmark,
+    forms: Mapping[str, Form],
+    sources: Sequence[JudgementSource],
+    respondents: Sequence[str],
+    answer: AnswerOf = lambda *_: None,
+    *,
+    partial: bool = False,
+) -> TakenJudgements:
+    """Read files of judgements on the answers of these respondents.
+
+    The judge, which time it was asked, and the respondent come from the source, else from the row, else from the file's name.
+    Files of one judge on the same answers are askings, in the order given.
+
+    Parameters
+    ----------
+    forms
+        Those that may have been judged, by name.
+    respondents
+        Whose answers are audited.
+    answer
+        Gives an audited answer: a row that has another answer in it judges that one, and is refused.
+    partial
+        Take the rows that match and leave the others out.
+
+    Raises
+    ------
+    AnswerError
+        A row matches no item or several, judges another answer or another respondent, and `partial` is not set; or the files do
+        not say who was judged.
+    """
+    files, notes = _files(sources)
+    read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
+    given: list[tuple[Path, _Key, list[JudgedRow]]] = []
+    for path, source, rows in read:
+        given += [(path, key, of_key) for key, of_key in _grouped(path, source, rows, respondents, forms).items()]
+    # those that say which asking they are come first, so that the others take what is free
+    given.sort(key=lambda each: each[1].asking is None)
+    sets: list[BroughtSet] = []
+    matchings: list[JudgementMatching] = []
+    taken: dict[_Key, set[str]] = {}
+    for path, key, rows in given:
+        form = forms[key.form]
+        matching, said = _matched(benchmark, path, key, rows, form, respondents, answer)
+        asking = key.asking if key.asking is not None else _free(taken, key, said)
+        at = replace(key, asking=asking)
+        twice = taken.get(at, set()) & said.keys()
+        if twice:
+            what = f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}"
+            raise AnswerError(what, place=str(path), remedy="Say which time each judgement is in a column `run`, or with --judgements JUDGE#1=FILE.")  # fmt: skip
+        taken.setdefault(at, set()).update(said)
+        matchings.append(replace(matching, asking=asking))
+        if said:
+            sets.append(BroughtSet(judge=key.judge, asking=asking, respondent=key.respondent, form=key.form, run=key.run, file=digest_file(path), said=said))  # fmt: skip
+    refused = [matching for matching in matchings if not matching.complete]
+    if refused and not partial:
+        raise AnswerError(refused[0].sentence, place=refused[0].path, remedy="Name the benchmark, part, release or respondents that were judged, or take what matches with --partial.")  # fmt: skip
+    if not sets:
+        raise AnswerError("no row judges an answer", place=", ".join(str(s.path) for s in sources), remedy="Check the benchmark.")  # fmt: skip
+    numbered = _numbered(sets)
+    return TakenJudgements(tuple(numbered), tuple(_renumbered(matchings, sets)), (*notes, *_same(numbered)))
+
+
+def _files(sources: Sequence[JudgementSource]) -> tuple[list[tuple[Path, JudgementSource]], list[str]]:
+    """Every file with its source; a file that equals another is left out, unless the command line calls it another asking."""
+    first: dict[tuple[str, str | None, int | None, str | None], Path] = {}
+    kept, notes = [], []
+    for source in sources:
+        inside = [source.path]
+        if source.path.is_dir():
+            inside = sorted(p for p in source.path.rglob("*") if p.is_file() and p.suffix.lower() in _SUFFIXES)
+            if not inside:
+                what = f"the folder has no file of judgements ({', '.join(_SUFFIXES)})"
+                raise AnswerError(what, place=str(source.path), remedy="Name the files.")
+        for path in inside:
+            if not path.is_file():
+                raise AnswerError("there is no such file", place=str(path), remedy="Correct the path.")
+            key = (digest_file(path), source.judge, source.asking, source.respondent)
+            if key in first:
+                notes.append(f"{path} is left out: it equals {first[key]} byte for byte, so it is a copy")
+            else:
+                first[key] = path
+                kept.append((path, source))
+    return kept, notes
+
+
+def _grouped(
+    path: Path,
+    source: JudgementSource,
+    rows: Sequence[JudgedRow],
+    respondents: Sequence[str],
+    forms: Mapping[str, Form],
+) -> dict[_Key, list[JudgedRow]]:
+    groups: dict[_Key, list[JudgedRow]] = defaultdict(list)
+    names = {stem: _of_name(path, source, respondents, stem) for stem in {row.stem for row in rows}}
+    for row in rows:
+        judge_there, run_there, who_there = names[row.stem]
+        label, asking = parse_judge(row.judge.replace("|", "/")) if row.judge else ("", 0)
+        numbered = asking if label and label != row.judge else None
+        judge = source.judge or label or judge_there
+        time = next((n for n in (source.asking, row.asking, numbered, run_there) if n is not None), None)
+        who = source.respondent or row.respondent or who_there
+        if not who:
+            raise AnswerError(
+                "neither its rows nor its name say plainly whose answers were judged",
+                place=str(path),
+                remedy=f"Write --judgements ,RESPONDENT={path.name}; there are {', '.join(respondents) or 'none'}.",
+            )
+        if row.form not in forms:
+            raise AnswerError(
+                f"there is no form {row.form!r}", place=row.place, remedy=f"The forms are {', '.join(forms)}."
+            )
+        if judge.partition(":")[0] == HUMAN or judge == "rule":
+            remedy = (
+                "Bring people's labels with --criterion."
+                if judge != "rule"
+                else "Name the judge: --judgements JUDGE=FILE."
+            )
+            raise UsageError(f"a judge cannot be called {judge!r}", place=row.place, remedy=remedy)
+        groups[_Key(judge, time, _respondent(who, respondents, row.place), row.form, row.run)].append(row)
+    return groups
+
+
+def _respondent(name: str, respondents: Sequence[str], place: str) -> str:
+    """The respondent meant; a name that none has stays as it is, and its rows match nothing."""
+    try:
+        return respondent_named(name, respondents, place)
+    except AnswerError:
+        if sum(each.endswith(name) for each in respondents) > 1:
+            raise
+        return name
+
+
+def _of_name(
+    path: Path, source: JudgementSource, respondents: Sequence[str], stem: str | None
+) -> tuple[str, int | None, str]:
+    """Judge, asking and respondent as far as the file's name, and that of its folder within the source, say them."""
+    stem = path.stem if stem is None else stem
+    run = None
+    if match := _RUN.search(stem):
+        run, stem = int(match[1]), stem[: match.start()] + stem[match.end() :]
+    within = path.parent.name if source.path.is_dir() else ""
+    who, there = _who(stem, respondents)
+    if who and there is not None:
+        stem = f"{stem[: there[0]]} {stem[there[1] :]}"
+    if not who and there is None:
+        who = _who(within, respondents)[0] or (respondents[0] if len(respondents) == 1 else "")
+    judge = re.sub(r"[\W_]*\s+[\W_]*", "-", stem.strip(" _-.")).strip("_-.")
+    judge = judge or (within if not _who(within, respondents)[0] else "")
+    return judge.replace("|", "/").replace(AGAIN, "-") or "judge", run, who
+
+
+def _who(text: str, respondents: Sequence[str]) -> tuple[str, tuple[int, int] | None]:
+    """The respondent whose name stands in a text, and where; no name where several do, or one stands there twice."""
+    spans = {
+        (match.start(), match.end()): name
+        for name in respondents
+        for short in _short(name)
+        for match in re.finditer(rf"(?i)(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", text)
+    }
+    widest = [a for a in spans if not any(a != b and b[0] <= a[0] and a[1] <= b[1] for b in spans)]
+    return (spans[widest[0]] if len(widest) == 1 else ""), (widest[0] if widest else None)
+
+
+def _short(respondent: str) -> set[str]:
+    """What a respondent may be called in the name of a file, where slashes and colons cannot stand."""
+    bare = respondent.partition("?")[0]
+    ends = {bare, *(bare[i + 1 :] for i, c in enumerate(bare) if c in "/:")}
+    return {re.sub(r"[/:@]", sign, end) for end in ends for sign in ("_", "-", "__")} - {""}
+
+
+def _matched(
+    benchmark: Benchmark,
+    path: Path,
+    key: _Key,
+    rows: Sequence[JudgedRow],
+    form: Form,
+    respondents: Sequence[str],
+    answer: AnswerOf,
+) -> tuple[JudgementMatching, dict[str, Heard]]:
+    """The judgements by item, and how their rows were matched."""
+    known = key.respondent in respondents
+    matched = match_rows([_as_log(row) for row in rows], form, benchmark.spelled)
+    said: dict[str, Heard] = {}
+    # a row with an id, and with nothing else, is about no item where no item has this id
+    nameless = [i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)]
+    unmatched = [_shown(rows[i]) for i in (*matched.unmatched, *nameless)]
+    taken = 0
+    for i, keys in sorted(matched.items.items()):
+        row = rows[i]
+        if row.own_ids and not set(keys) <= set(row.ids):
+            unmatched.append(f"{_shown(row)} asks another question than the benchmark's item of this id")
+            continue
+        other = known and row.answer is not None and any((there := answer(key.respondent, key.form, key.run, item)) is not None and there.split() != row.answer.split() for item in keys)  # fmt: skip
+        if not known or other:
+            who = "another answer than the audited one" if other else f"{key.respondent}, who is not audited"
+            unmatched.append(f"{_shown(row)} judges {who}")
+            continue
+        taken += 1
+        for item in keys:
+            before = said.get(item)
+            if before is not None and (before.mark is not None or row.heard.mark is not None):
+                what = f"{item} is judged twice by {key.judge}"
+                raise AnswerError(what, place=row.place, remedy="Say which time each judgement is in a column `run`.")
+            said[item] = row.heard if before is None else before.joined(row.heard)
+    matching = JudgementMatching(
+        path=str(path), judge=key.judge, asking=key.asking or 0, respondent=key.respondent, form=key.form, run=key.run, rows=len(rows),
+        matched=taken, items=len(said), of=len(form), how=matched.how, unmatched=tuple(unmatched),
+        ambiguous=tuple(_shown(rows[i]) for i in matched.ambiguous if i not in nameless),
+    )  # fmt: skip
+    return matching, said
+
+
+def _as_log(row: JudgedRow) -> LogRow:
+    return LogRow(
+        place=row.place, respondent=row.respondent, answer=Response(""), ids=row.ids, image=row.image, question=row.question,
+        parts=row.parts, position=row.position,
+    )  # fmt: skip
+
+
+def _shown(row: JudgedRow) -> str:
+    what = f" ({row.ids[0]})" if row.ids else f" asks {row.question!r:.60}" if row.question else ""
+    return f"{row.place.rpartition(': ')[2]}{what}"
+
+
+def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, Heard]) -> int:
+    asking = 0
+    while taken.get(replace(key, asking=asking), set()) & said.keys():
+        asking += 1
+    return asking
+
+
+def _times(sets: Sequence[BroughtSet]) -> dict[str, dict[int, int]]:
+    """Judge -> the number in its files -> the number from 0, because files may count from 1."""
+    times: dict[str, set[int]] = defaultdict(set)
+    for each in sets:
+        times[each.judge].add(each.asking)
+    return {judge: {number: i for i, number in enumerate(sorted(numbers))} for judge, numbers in times.items()}
+
+
+def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
+    times = _times(sets)
+    return [replace(each, asking=times[each.judge][each.asking]) for each in sets]
+
+
+def _renumbered(matchings: Sequence[JudgementMatching], sets: Sequence[BroughtSet]) -> list[JudgementMatching]:
+    times = _times(sets)
+    return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
+
+
+def _same(sets: Sequence[BroughtSet]) -> list[str]:
+    """A note on every two sets about one respondent's answers in which all judgements are the same."""
+    first: dict[tuple[object, ...], BroughtSet] = {}
+    notes = []
+    for each in sets:
+        content = tuple(sorted((item, str(heard.to_dict())) for item, heard in each.said.items()))
+        other = first.setdefault((each.respondent, each.form, each.run, content), each)
+        if other is not each:
+            who = f"{other.judge}, asked time {other.asking}, and {each.judge}, asked time {each.asking},"
+            notes.append(
+                f"{who} judge {each.respondent} alike in all {len(content)} judgements: a copy, or a judge that answers without chance"
+            )
+    return notes

@@ -1,0 +1,284 @@
+"""The page on which people label: Starlette, templates with escaping on, and htmx from this folder; nothing comes from elsewhere.
+
+A rater's link has a token in its path and nothing else: no cookie, no name. What a reply holds is made of `Shown` alone, which
+does not know who answered.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from hqm.errors import HQMError, UsageError
+from hqm.labels.links import Links
+from hqm.labels.plan import ADJUDICATION
+from hqm.labels.records import Label
+from hqm.labels.schema import CANNOT_SAY, read_reply
+from hqm.labels.security import Guard, fields_of, from_this_page
+from hqm.labels.shown import Shown, visible
+from hqm.labels.status import status_of
+from hqm.labels.study import Study
+
+_HERE = Path(__file__).parent
+STATIC: Mapping[str, str] = {
+    "htmx.min.js": "text/javascript",
+    "label.js": "text/javascript",
+    "marking.js": "text/javascript",
+    "label.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
+_SHOWN_BY_BROWSERS = {
+    "JPEG": "image/jpeg",
+    "PNG": "image/png",
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
+    "BMP": "image/bmp",
+}
+_LONGEST_TIME = 24 * 3600 * 1000
+"""A label that took longer than a day was interrupted."""
+
+
+def make_app(study: Study, links: Links, hosts: Collection[str] | None = None) -> Starlette:
+    """The page of a study.
+
+    Parameters
+    ----------
+    hosts
+        The names by which this server may be called; any where None, as behind a server of one's own.
+    """
+    pages = Pages(study, links)
+    routes = [
+        Route("/r/{token}", pages.rater),
+        Route("/r/{token}/begin", pages.begin),
+        Route("/r/{token}/label", pages.label, methods=["POST"]),
+        Route("/r/{token}/undo", pages.undo, methods=["POST"]),
+        Route("/r/{token}/picture/{uid}", pages.picture),
+        Route("/owner/{token}", pages.owner),
+        Route("/owner/{token}/decide", pages.decide),
+        Route("/owner/{token}/label", pages.settle, methods=["POST"]),
+        Route("/owner/{token}/undo", pages.unsettle, methods=["POST"]),
+        Route("/owner/{token}/picture/{uid}", pages.picture),
+        Route("/static/{name}", static),
+        Route("/favicon.ico", _nothing),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={404: _not_there, 405: _not_there, HQMError: _refused},
+    )
+
+
+class Pages:
+    """The replies, over one study."""
+
+    def __init__(self, study: Study, links: Links) -> None:
+        self.study, self.links = study, links
+        self.templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=select_autoescape(default=True, default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters["visible"] = visible
+
+    # --- raters ---
+
+    async def rater(self, request: Request) -> Response:
+        """A rater's page: how to decide before the first label, then what comes next."""
+        rater, base = self._rater(request)
+        given = self.study.given(rater)
+        context = self._next(rater, base, given) if given else self._introduction(rater, base)
+        return self._whole(context)
+
+    async def begin(self, request: Request) -> Response:
+        """The first answer."""
+        rater, base = self._rater(request)
+        context = self._next(rater, base, self.study.given(rater))
+        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+
+    async def label(self, request: Request) -> Response:
+        """Store a label, and show what comes next."""
+        rater, base = self._rater(request)
+        fields = await self._sent(request)
+        if fields.get("uid") not in set(self.study.order(rater)):
+            raise UsageError("this answer is not yours to label", remedy="Reload the page.")
+        self._store(fields, rater)
+        return self._part(self._next(rater, base, self.study.given(rater)))
+
+    async def undo(self, request: Request) -> Response:
+        """Take back the latest label, and show its answer again."""
+        rater, base = self._rater(request)
+        await self._sent(request)
+        uid = self.study.labels.undo(rater)
+        return self._part(self._next(rater, base, self.study.given(rater), first=uid))
+
+    async def picture(self, request: Request) -> Response:
+        """The picture of an answer, by its uid, for those who may see the answer."""
+        uid = request.path_params["uid"]
+        if request.url.path.startswith("/owner/"):
+            self._owner(request)
+            known = uid in self.study.plan.by_uid
+        else:
+            known = uid in set(self.study.order(self._rater(request)[0]))
+        path = self.study.picture(uid) if known else None
+        if path is None:
+            raise HTTPException(404)
+        content, kind = await run_in_threadpool(picture_bytes, path)
+        return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+    # --- the owner ---
+
+    async def owner(self, request: Request) -> Response:
+        """Progress, agreement, gold and the width reached."""
+        base = self._owner(request)
+        status = await run_in_threadpool(status_of, self.study)
+        context = {"base": base, "view": "owner.html", "status": status, **self._frame("The study")}
+        return self._part(context) if request.headers.get("hx-request") else self._whole(context)
+
+    async def decide(self, request: Request) -> Response:
+        """A disagreement to settle."""
+        return self._whole(self._disagreement(self._owner(request)))
+
+    async def settle(self, request: Request) -> Response:
+        """Store an adjudicated label, and show the next disagreement."""
+        base = self._owner(request)
+        fields = await self._sent(request)
+        if fields.get("uid") not in self.study.disagreements():
+            raise UsageError("the raters of this answer do not disagree", remedy="Reload the page.")
+        self._store(fields, ADJUDICATION)
+        return self._part(self._disagreement(base))
+
+    async def unsettle(self, request: Request) -> Response:
+        """Take back the latest adjudicated label."""
+        base = self._owner(request)
+        await self._sent(request)
+        uid = self.study.labels.undo(ADJUDICATION, by="adjudication")
+        return self._part(self._disagreement(base, first=uid))
+
+    # --- what they share ---
+
+    def _rater(self, request: Request) -> tuple[str, str]:
+        """Whose link it is, and where its pages are."""
+        token = request.path_params["token"]
+        rater = self.links.rater_of(token)
+        if rater is None or rater not in self.study.plan.raters:
+            raise HTTPException(404)
+        return rater, f"/r/{token}"
+
+    def _owner(self, request: Request) -> str:
+        token = request.path_params["token"]
+        if not self.links.is_owner(token):
+            raise HTTPException(404)
+        return f"/owner/{token}"
+
+    async def _sent(self, request: Request) -> dict[str, str]:
+        """The fields of a request that changes something; one that no page of ours sent is refused."""
+        if not from_this_page(request):
+            raise HTTPException(403)
+        return await fields_of(request)
+
+    def _store(self, fields: Mapping[str, str], rater: str) -> None:
+        uid = fields["uid"]
+        values = read_reply(
+            self.study.schema,
+            fields.get("choice", ""),
+            fields.get("detail", ""),
+            fields.get("text", ""),
+            fields.get("note", ""),
+            self.study.shown[uid].answer,
+        )
+        by = "adjudication" if rater == ADJUDICATION else "rater"
+        self.study.labels.add(uid, rater, values, _milliseconds(fields.get("milliseconds", "")), by=by)  # type: ignore[arg-type]
+
+    def _next(self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None) -> dict[str, Any]:
+        waiting = self.study.waiting(rater, given)
+        if first in waiting:
+            waiting.remove(first)
+            waiting.insert(0, first)
+        progress = self.study.progress(rater, given)
+        context = {**self._frame(self.study.schema.title), "base": base, "progress": progress, "said": ()}
+        if not waiting:
+            return {**context, "view": "done.html"}
+        return {**context, **self._item(self.study.shown[waiting[0]], waiting[1] if waiting[1:] else "")}
+
+    def _disagreement(self, base: str, first: str | None = None) -> dict[str, Any]:
+        settled, differing = self.study.adjudicated(), self.study.disagreements()
+        waiting = [uid for uid in differing if uid not in settled]
+        uid = first if first in waiting else next(iter(waiting), None)
+        counts = {"done": len(differing) - len(waiting), "count": len(differing), "time_left": ""}
+        context = {**self._frame("Disagreements"), "base": base, "progress": counts}
+        if uid is None:
+            return {**context, "view": "settled.html"}
+        said = [(each.rater, self.study.schema.in_words(each.label), each) for each in self.study.said()[uid]]
+        return {**context, **self._item(self.study.shown[uid], waiting[1] if waiting[1:] else ""), "said": said}
+
+    def _item(self, shown: Shown, following: str) -> dict[str, Any]:
+        picture = self.study.picture(shown.uid) is not None
+        detail = [sentence.to_dict() for sentence in shown.sentences] if self.study.schema.kind == "facts" else []
+        ahead = following if following and self.study.shown[following].image else ""
+        return {"view": "item.html", "shown": shown, "picture": picture, "detail": detail, "ahead": ahead}
+
+    def _introduction(self, rater: str, base: str) -> dict[str, Any]:
+        count = len(self.study.order(rater))
+        return {**self._frame(self.study.schema.title), "base": base, "view": "begin.html", "count": count}
+
+    def _frame(self, title: str) -> dict[str, Any]:
+        return {"title": title, "schema": self.study.schema, "cannot_say": CANNOT_SAY}
+
+    def _whole(self, context: Mapping[str, Any]) -> Response:
+        return HTMLResponse(self.templates.get_template("frame.html").render(context))
+
+    def _part(self, context: Mapping[str, Any]) -> Response:
+        return HTMLResponse(self.templates.get_template(context["view"]).render(context))
+
+
+def _milliseconds(text: str) -> int | None:
+    return min(int(text), _LONGEST_TIME) if text.isdecimal() and len(text) < 16 else None
+
+
+def picture_bytes(path: Path) -> tuple[bytes, str]:
+    """A picture as a browser can show it, without what its file says about itself beside the pixels' format."""
+    from PIL import Image
+
+    content = path.read_bytes()
+    with Image.open(io.BytesIO(content)) as opened:
+        kind = _SHOWN_BY_BROWSERS.get(opened.format or "")
+        if kind is not None:
+            return content, kind
+        made = io.BytesIO()
+        opened.convert("RGBA" if "A" in opened.getbands() else "RGB").save(made, "PNG")
+    return made.getvalue(), "image/png"
+
+
+async def static(request: Request) -> Response:
+    """One of the files that the page is made of."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    return Response(
+        (_HERE / "static" / name).read_bytes(), media_type=STATIC[name], headers={"cache-control": "no-cache"}
+    )
+
+
+async def _nothing(request: Request) -> Response:
+    return Response(status_code=204)
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("There is nothing here. Ask for your link again.", 404)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 422)

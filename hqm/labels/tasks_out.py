@@ -1,0 +1,199 @@
+"""The answers of a plan as tasks of other labelling tools: Label Studio, Potato, Argilla, Mechanical Turk.
+
+A task names an answer by its uid and nobody's name, and so do the names of its pictures.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from hqm.errors import UsageError
+from hqm.labels.plan import read_plan
+from hqm.labels.schema import Schema, read_schema
+from hqm.labels.shown import Shown, benchmark_of, shown_rows, visible
+
+CANNOT_SAY_WORD = "cannot say"
+"""What stands for `cannot say` in the files of other tools, which have no such choice of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTasks:
+    """The files that another tool takes: its tasks, its settings, the pictures."""
+
+    files: Mapping[Path, str | bytes]
+    tasks: int
+    documents: tuple[Path, ...]
+    """The files that are no pictures."""
+
+
+def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None) -> WrittenTasks:
+    """The answers of a plan as tasks of another tool, in the plan's order.
+
+    Parameters
+    ----------
+    layout
+        One of `LAYOUTS`.
+    to
+        The file of the tasks. Pictures go into a folder beside it, under the uid of their answer; settings, where the tool has
+        some, into a second file.
+    pictures
+        What the tool writes before a picture's file name; the folder's name unless given.
+    """
+    plan = read_plan(path)
+    schema = read_schema(plan.schema, path.parent)
+    benchmark = benchmark_of(plan)
+    shown = shown_rows(plan, schema, benchmark)
+    folder = f"{to.stem}_pictures"
+    before = f"{folder}/" if pictures is None else pictures
+    files: dict[Path, str | bytes] = {}
+    tasks = []
+    for row in plan.rows:
+        task = _task(shown[row.uid], schema)
+        image = shown[row.uid].image
+        if image is not None:
+            source = benchmark.pictures.path(image)
+            name = f"{row.uid}{source.suffix.lower()}"
+            files[to.parent / folder / name] = source.read_bytes()
+            task["image"] = f"{before}{name}"
+        tasks.append(task)
+    documents = {to.parent / name: text for name, text in _WRITERS[layout](tasks, schema, to).items()}
+    return WrittenTasks(files={**documents, **files}, tasks=len(tasks), documents=tuple(documents))
+
+
+def _task(shown: Shown, schema: Schema) -> dict[str, Any]:
+    options = "\n".join(f"{letter}. {text}" for letter, text in shown.options)
+    question = f"{shown.question}\n{options}" if options else shown.question
+    task = {"uid": shown.uid, "question": visible(question), "asked": schema.question}
+    if schema.reviews_items:
+        return {**task, "answer": visible(shown.key), "original": visible(shown.original)}
+    return {**task, "answer": visible(shown.answer)}
+
+
+def _choices(schema: Schema) -> list[tuple[str, str]]:
+    """(value, words) of everything that a rater may say."""
+    if schema.kind not in ("choice", "review"):
+        what = f"the schema {schema.name!r} is more than a choice, which other tools are not given"
+        raise UsageError(what, remedy="Collect such labels with `hqm label serve`, or plan with binary or likert.")
+    return [*((str(choice.value), choice.text) for choice in schema.choices), (CANNOT_SAY_WORD, "Cannot say")]
+
+
+def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
+    """Tasks with their `data`, and the labelling interface as XML (labelstud.io/guide/task_format, labelstud.io/tags/choices)."""
+    picture = '  <Image name="picture" value="$image" zoom="true"/>\n' if any("image" in task for task in tasks) else ""
+    choices = "".join(
+        f"    <Choice alias={quoteattr(value)} value={quoteattr(words)} hotkey={quoteattr(str(i))}/>\n"
+        for i, (value, words) in enumerate(_choices(schema), 1)
+    )
+    config = (
+        "<View>\n"
+        f"{picture}"
+        f"  <Header value={quoteattr(schema.question)}/>\n"
+        '  <Text name="question" value="$question"/>\n'
+        '  <Text name="answer" value="$answer"/>\n'
+        f'  <Choices name="label" toName="answer" choice="single" required="true">\n{choices}  </Choices>\n'
+        '  <TextArea name="note" toName="answer" placeholder="Note" required="false"/>\n'
+        "</View>\n"
+    )
+    data = [{"data": dict(task)} for task in tasks]
+    return {to.name: _json(data), f"{to.stem}_config.xml": config}
+
+
+def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
+    """Instances as JSON lines with `id` and `text`, and the project's settings (github.com/davidjurgens/potato, docs/configuration)."""
+    lines = [
+        {
+            "id": task["uid"],
+            "text": f"{task['question']}\n\n{task['answer']}",
+            **{k: v for k, v in task.items() if k != "uid"},
+        }
+        for task in tasks
+    ]
+    settings = {
+        "annotation_task_name": schema.title or schema.name,
+        "task_dir": ".",
+        "output_annotation_dir": "annotation_output",
+        "data_files": [to.name],
+        "item_properties": {"id_key": "id", "text_key": "text"},
+        "annotation_schemes": [
+            {
+                "annotation_type": "radio", "name": "label", "description": schema.question,
+                "labels": [{"name": value, "tooltip": words} for value, words in _choices(schema)],
+            },
+            {"annotation_type": "text", "name": "note", "description": "Note"},
+        ],
+    }  # fmt: skip
+    # JSON is YAML
+    return {to.name: _lines(lines), f"{to.stem}_config.yaml": _json(settings)}
+
+
+def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
+    """Records as `dataset.records.to_json` writes them, and the settings as `rg.Settings.from_json` takes them (Argilla 2)."""
+    shown = ("question", "answer", "image")
+    records = [
+        {
+            "id": task["uid"], "fields": {name: task[name] for name in shown if name in task}, "metadata": {},
+            "suggestions": {}, "responses": {}, "vectors": {},
+        }
+        for task in tasks
+    ]  # fmt: skip
+
+    def part(name: str, title: str, **settings: Any) -> dict[str, Any]:
+        return {"name": name, "title": title, "required": name != "note", "settings": settings}
+
+    labels = [{"value": value, "text": words} for value, words in _choices(schema)]
+    pictured = any("image" in task for task in tasks)
+    settings = {
+        "guidelines": "\n\n".join([schema.question, *schema.guide]),
+        "fields": [
+            *([part("image", "Picture", type="image")] if pictured else []),
+            *(part(name, name.capitalize(), type="text", use_markdown=False) for name in ("question", "answer")),
+        ],
+        "questions": [
+            part("label", schema.question, type="label_selection", options=labels, visible_options=None),
+            part("note", "Note", type="text", use_markdown=False),
+        ],
+        "metadata": [], "vectors": [], "allow_extra_metadata": False, "distribution": {"strategy": "overlap", "min_submitted": 1},
+    }  # fmt: skip
+    return {to.name: _json(records), f"{to.stem}_settings.json": _json(settings)}
+
+
+def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
+    """A batch file for the requester's page, and the page's layout with its variables."""
+    text = io.StringIO(newline="")
+    names = ["uid", "question", "answer", "image"]
+    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(tasks)
+    radios = "\n".join(
+        f'    <label><input type="radio" name="label" value={quoteattr(value)} required> {escape(words)}</label>'
+        for value, words in _choices(schema)
+    )
+    picture = '  <p><img src="${image}" alt="The picture" style="max-width:100%"></p>\n' if "image" in tasks[0] else ""
+    page = (
+        '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n<crowd-form>\n'
+        f"{picture}  <p>${{question}}</p>\n  <p>${{answer}}</p>\n  <p><b>{escape(schema.question)}</b></p>\n{radios}\n</crowd-form>\n"
+    )
+    return {to.name: text.getvalue(), f"{to.stem}_layout.html": page}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _lines(values: Sequence[Any]) -> str:
+    return "".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values)
+
+
+_WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, Any]], Schema, Path], dict[str, str]]] = {
+    "label-studio": _label_studio, "potato": _potato, "argilla": _argilla, "mturk": _mturk,
+}  # fmt: skip
+LAYOUTS = tuple(_WRITERS)
+"""The tools that tasks can be written for."""

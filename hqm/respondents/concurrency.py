@@ -1,0 +1,227 @@
+"""How many requests are in flight at a server: as many as bring more answers a second, and half as many when it says stop.
+
+Answers a second are requests in flight divided by their latency. While latency stays the same, twice the requests bring twice
+the answers; once they wait in the server's queue, latency grows as much as they do and nothing is gained. So the number in
+flight is judged by what it brings, which holds too for a server that answers many at once and each a little slower.
+
+At first every answer adds a request in flight, so that their number doubles with each round, until two rounds hardly
+bring more answers a second. From then on a larger or a smaller number is tried now and then and kept where it is the better bargain.
+429, 503 and a timeout halve the number, once for all requests that were in flight together, and once more where nothing is
+answered in between; three quarters of what was too much come back quickly, the rest one by one.
+
+The idea of adapting a limit by latency and queue is that of TCP congestion control (V. Jacobson, 1988, Congestion avoidance
+and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+
+FIRST = 8
+"""Requests in flight at first."""
+_UNANSWERED = 32
+"""Requests in flight at most before the first answer has come."""
+_ELASTICITY = 0.25
+"""A number in flight is worth keeping where the rate grows at least as this power of it."""
+_MORE = 1.05
+"""A rate that is so much higher is more than chance."""
+_STEP = 1.5
+"""By how much a number is raised or lowered for a trial."""
+_REST = 4
+"""Windows between two trials when the last one brought nothing."""
+_FEWEST = 32
+"""Answers in a window at least."""
+
+
+class Concurrency:
+    """The number of requests that may be in flight, which follows what the server does.
+
+    Times are given by the caller, in seconds of any one clock.
+
+    Parameters
+    ----------
+    first
+        Requests in flight at first.
+    most
+        The number that is never exceeded; where it is not larger than `first`, the number stays fixed.
+
+    Examples
+    --------
+    >>> concurrency = Concurrency(8, 256)
+    >>> concurrency.begin(0.0)
+    >>> for _ in range(8):
+    ...     concurrency.answered(began=0.0, at=0.1)
+    >>> concurrency.limit
+    16
+    >>> concurrency.refused(began=0.1, at=0.2)
+    >>> concurrency.refused(began=0.1, at=0.2)  # it was in flight beside the first
+    >>> concurrency.limit
+    8
+    """
+
+    def __init__(self, first: int, most: int) -> None:
+        self.limit, self.most = min(first, most), most
+        self.adapts = most > first
+        self.busy = 0
+        """Attempts in flight now."""
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._aim: float = most if self.adapts else first
+        """The number up to which every answer adds a request in flight; 0 when that is over."""
+        self._ceiling: float = math.inf
+        """The number that was too much when the server last said so."""
+        self._halved = -math.inf
+        self._in_burst = False
+        """Whether nothing that was asked since then is answered."""
+        self._answered = False
+        self._again = False
+        """Whether a round that brought no more is repeated, before the number stops doubling."""
+        self._kept: tuple[int, float] | None = None
+        """The number that was last found good and its answers a second."""
+        self._up = True
+        self._quiet = 0
+        self._since, self._skip, self._count, self._wanted = 0.0, 0, 0, self.limit
+
+    # --- what the server does ---
+
+    def begin(self, at: float) -> None:
+        """A new series of requests begins; time in which nothing was asked does not count."""
+        self.busy = 0
+        self._waiting.clear()
+        if self._aim:
+            self._open(at, skip=0)
+        else:
+            self._settle(self.limit, skip=self.limit)
+
+    def unanswered(self) -> bool:
+        """The server takes its time for the first answer: allow more in the meantime; False when no more is allowed."""
+        if self._answered or not self.adapts or not self._aim or self.limit >= min(_UNANSWERED, self.most):
+            return False
+        self._change(min(self.limit + FIRST, _UNANSWERED))
+        return True
+
+    def answered(self, began: float, at: float) -> None:
+        """An answer came while there was more to ask; one that was asked for before the number was halved says nothing."""
+        self._answered = True
+        if not self.adapts or began < self._halved:
+            return
+        self._in_burst = False
+        if self._aim and not self._again:
+            self._change(min(self.limit + 1, int(self._aim)))
+        if self._skip:
+            self._skip -= 1
+            self._since = at
+            return
+        self._count += 1
+        if self._count >= self._wanted:
+            rate = self._count / max(at - self._since, 1e-6)
+            if self._aim:
+                self._round(at, rate)
+            else:
+                self._window(at, rate)
+
+    def refused(self, began: float, at: float) -> None:
+        """The server said that it is too much, or kept a request waiting for too long."""
+        if not self.adapts or began < self._halved:
+            return
+        if not self._in_burst:
+            self._ceiling, self._aim = self.limit, max(1, math.floor(0.75 * self.limit))
+        elif self.limit <= max(1, self._ceiling // 4):
+            return
+        self._halved, self._in_burst, self._kept, self._again = at, True, None, False
+        self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
+        self._open(at, skip=0)
+
+    # --- the number ---
+
+    def _open(self, at: float, skip: int) -> None:
+        """A window begins; the first `skip` answers of it were asked under another number."""
+        self._since, self._skip, self._count = at, skip, 0
+        self._wanted = self.limit if self._aim else max(2 * self.limit, _FEWEST)
+
+    def _settle(self, limit: int, skip: int) -> None:
+        """Judge by windows from now on, the next of which is at this number."""
+        self._aim, self._kept = 0, None
+        self._change(limit)
+        self._open(0.0, skip=max(skip, 1))
+
+    def _round(self, at: float, rate: float) -> None:
+        """A round while the number doubles: go on while it brings more."""
+        if math.isinf(self._ceiling) and self._kept is not None and not _is_worth(self._wanted, rate, *self._kept):
+            if not self._again:
+                self._again = True
+                self._open(at, skip=0)
+                return
+            base, base_rate = self._kept
+            self._settle(base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit)
+        elif self.limit >= self._aim:
+            self._settle(self.limit, skip=self.limit)
+        else:
+            self._kept, self._again = (self._wanted, rate), False
+            self._open(at, skip=0)
+
+    def _window(self, at: float, rate: float) -> None:
+        """A window at one number: judge a trial, or begin the next."""
+        before, now = self.limit, (self.limit, rate)
+        if self._kept is not None and self._kept[0] != self.limit and not _is_worth(*now, *self._kept):
+            self._change(self._kept[0])  # the trial brought nothing
+            self._up, self._quiet, self._kept = not self._up, _REST, None
+        else:
+            self._kept = now
+            if self._quiet:
+                self._quiet -= 1
+            else:
+                self._try()
+        self._open(at, skip=max(before, self.limit) if self.limit != before else 0)
+
+    def _try(self) -> None:
+        """Another number for the next window."""
+        larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.most)
+        if larger >= self._ceiling:  # near what was too much, one by one, and kept without a trial
+            self._kept, larger = None, self.limit + 1
+            if larger > self._ceiling:
+                self._ceiling = math.inf
+            self._change(min(larger, self.most))
+            return
+        smaller = max(math.floor(self.limit / _STEP), 1)
+        if (larger if self._up else smaller) == self.limit:
+            self._up, self._quiet = not self._up, _REST
+        else:
+            self._change(larger if self._up else smaller)
+
+    def _change(self, limit: int) -> None:
+        self.limit = limit
+        self._wake()
+
+    # --- attempts ---
+
+    async def enter(self) -> None:
+        """Wait until another attempt may be in flight."""
+        while self.busy >= self.limit:
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self.busy += 1
+
+    def leave(self) -> None:
+        """An attempt has ended."""
+        self.busy -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        room = self.limit - self.busy
+        while room > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+
+def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
+    """Whether a number in flight brings enough answers a second, compared with another number.
+
+    >>> _is_worth(16, 190.0, 8, 100.0), _is_worth(16, 110.0, 8, 100.0), _is_worth(8, 98.0, 16, 100.0)
+    (True, False, True)
+    """
+    return rate >= base_rate * math.pow(limit / base, _ELASTICITY)

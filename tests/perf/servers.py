@@ -1,0 +1,234 @@
+"""How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
+
+    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256]
+
+The server is a process of its own that answers every request after 20 ms, however many come at once. Bare aiohttp posts
+bodies that were made beforehand, keeps one session and reads the replies; HQM reads the pictures, makes the bodies, asks with
+its limits on replies, reads the answers and gives them to the caller one confirmed before the next begins, as when it stores
+them. Both take turns; a ratio is of the median rates. Then the number in flight adapts (no `concurrency` in the name), against
+aiohttp with 64 in flight: at the same server, at one that turns 20 of every 500 requests away (429, to be asked again after
+200 ms; HQM pauses all requests for as long, aiohttp only the one that was turned away), and at one whose first 64 replies take
+2 s. Prints Markdown, with the machine's load and the processor time of a request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from hqm.respondents import make_respondent
+from hqm.respondents.base import Request, Sampling
+
+DELAY = 0.020
+REPLY = {
+    "id": "x",
+    "object": "chat.completion",
+    "created": 0,
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "Yes"},
+            "logprobs": {"content": [{"token": "Yes", "logprob": -0.1, "bytes": None, "top_logprobs": [
+                {"token": token, "logprob": value, "bytes": None} for token, value in (("Yes", -0.1), ("No", -2.4), (" Yes", -5.0), ("yes", -6.0), ("NO", -8.0))
+            ]}]},
+        }
+    ],
+    "usage": {"prompt_tokens": 600, "completion_tokens": 1, "total_tokens": 601},
+}  # fmt: skip
+
+
+class _Server(asyncio.Protocol):
+    """Reads requests one after another on a connection, and answers each after a while."""
+
+    asked = 0
+    manner = "steady"
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport, self.buffer, self.wanted = transport, b"", -1
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        while True:
+            if self.wanted < 0:
+                head, mark, rest = self.buffer.partition(b"\r\n\r\n")
+                if not mark:
+                    return
+                length = next(x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:"))
+                self.wanted, self.buffer = int(length.split(b":")[1]), rest
+            if len(self.buffer) < self.wanted:
+                return
+            self.buffer, self.wanted = self.buffer[self.wanted :], -1
+            _Server.asked += 1
+            self._answer(_Server.asked)
+
+    def _answer(self, number: int) -> None:
+        status, extra, delay = b"200 OK", b"", DELAY
+        if self.manner == "bursts" and number % 500 < 20:
+            status, extra = b"429 Too Many Requests", b"Retry-After-Ms: 200\r\n"
+        if self.manner == "slow start" and number <= 64:
+            delay = 2.0
+        body = json.dumps(REPLY).encode() if status.startswith(b"200") else b'{"error": {"message": "slow down"}}'
+        reply = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s" % (
+            status,
+            extra,
+            len(body),
+            body,
+        )
+        asyncio.get_running_loop().call_later(delay, self.transport.write, reply)
+
+
+def _serve(manner: str, pipe: Any) -> None:
+    async def main() -> None:
+        _Server.manner = manner
+        server = await asyncio.get_running_loop().create_server(_Server, "127.0.0.1", 0, backlog=1024)
+        pipe.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+class Serving:
+    """The server, in a process of its own."""
+
+    def __init__(self, manner: str = "steady") -> None:
+        here, there = multiprocessing.get_context("spawn").Pipe()
+        self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(manner, there), daemon=True)
+        self.process.start()
+        self.url = f"http://127.0.0.1:{here.recv()}/v1"
+
+    def __enter__(self) -> Serving:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+
+
+def requests(count: int, folder: Path) -> list[Request]:
+    """Six questions a picture, pictures of 30,000 bytes."""
+    made = []
+    for i in range(count):
+        picture = folder / f"{i // 6}.png"
+        if not picture.exists():
+            picture.write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(30_000))
+        made.append(Request(f"Is there a dog in picture {i}? Please answer yes or no.", picture, Sampling(), i))
+    return made
+
+
+def by_hqm(asked: list[Request], url: str, in_flight: int = 0) -> tuple[float, float]:
+    """Requests a second, and the processor seconds of a request; 0 in flight lets their number adapt."""
+    fixed = f"&concurrency={in_flight}" if in_flight else ""
+    respondent = make_respondent(f"openai/m@{url}?retries=8{fixed}")
+    began, spent = time.perf_counter(), _processor()
+    answers = [pair for batch in respondent.answer(asked) for pair in batch]
+    took, spent = time.perf_counter() - began, _processor() - spent
+    respondent.close()
+    if len(answers) != len(asked) or any(response.state != "ok" for _, response in answers):
+        raise SystemExit(
+            f"{len(answers)} of {len(asked)} answered; not ok: {[r for _, r in answers if r.state != 'ok'][:3]}"
+        )
+    return len(asked) / took, spent / len(asked)
+
+
+def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, float]:
+    """The same bodies by one session of aiohttp."""
+    import aiohttp
+
+    from hqm.respondents.pictures import data_url
+
+    bodies = []
+    for request in asked:
+        content = [
+            {"type": "image_url", "image_url": {"url": data_url(request.image)}},
+            {"type": "text", "text": request.prompt},
+        ]
+        bodies.append(
+            json.dumps(
+                {"model": "m", "messages": [{"role": "user", "content": content}], "temperature": 0.0, "max_tokens": 16}
+            ).encode()
+        )
+    answers = []
+
+    async def work(session: Any, todo: Any) -> None:
+        for body in todo:
+            while True:
+                async with session.post(
+                    f"{url}/chat/completions", data=body, headers={"Content-Type": "application/json"}
+                ) as reply:
+                    said = await reply.json()
+                if reply.status != 429:
+                    break
+                await asyncio.sleep(float(reply.headers["Retry-After-Ms"]) / 1000)
+            answers.append(said["choices"][0]["message"]["content"])
+
+    async def main() -> None:
+        todo = iter(bodies)
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight)) as session:
+            await asyncio.gather(*(work(session, todo) for _ in range(in_flight)))
+
+    began, spent = time.perf_counter(), _processor()
+    asyncio.run(main())
+    took, spent = time.perf_counter() - began, _processor() - spent
+    assert answers == ["Yes"] * len(asked)
+    return len(asked) / took, spent / len(asked)
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--questions", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
+    options = parser.parse_args()
+    print(
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.questions} questions, {options.rounds} rounds in turns\n"
+    )
+    print("| in flight | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms a request | bare aiohttp |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder, Serving() as server:
+        asked = requests(options.questions, Path(folder))
+        for in_flight in options.in_flight:
+            by_hqm(asked[:100], server.url, in_flight), by_aiohttp(asked[:100], server.url, in_flight)
+            rounds = [
+                (by_hqm(asked, server.url, in_flight), by_aiohttp(asked, server.url, in_flight))
+                for _ in range(options.rounds)
+            ]
+            (ours, spent), (bare, spent_bare) = (
+                [statistics.median(r[who][what] for r in rounds) for what in (0, 1)] for who in (0, 1)
+            )
+            print(
+                f"| {in_flight} | {ours:.0f} | {bare:.0f} | {ours / bare:.2f} | {1000 * spent:.2f} | {1000 * spent_bare:.2f} |",
+                flush=True,
+            )
+        print(
+            "\n| server | HQM, requests/s, in flight as it adapts | bare aiohttp, 64 in flight | ratio |\n|---|---|---|---|"
+        )
+        for manner in ("steady", "bursts", "slow start"):
+            pairs = []
+            for _ in range(options.rounds):
+                rates = []
+                for way in (lambda url: by_hqm(asked, url), lambda url: by_aiohttp(asked, url, 64)):
+                    with Serving(manner) as other:  # each begins at a server that nobody has asked
+                        rates.append(way(other.url)[0])
+                pairs.append(rates)
+            ours, bare = (statistics.median(pair[who] for pair in pairs) for who in (0, 1))
+            print(f"| {manner} | {ours:.0f} | {bare:.0f} | {ours / bare:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

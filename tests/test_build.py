@@ -1,0 +1,502 @@
+"""`hqm build`: each recipe from drawn scenes through check, audit and gate; its promises, its provenance, people's decisions."""
+
+import csv
+import importlib
+import json
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import hqm
+from hqm.benchmark.registry import shipped
+from hqm.builders.building import Build, build
+from hqm.builders.graph import SceneGraph
+from hqm.builders.lexicon import NUMBERS, singular
+from hqm.builders.measuring import Measured
+from hqm.builders.promise import Promise
+from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
+from hqm.builders.source import Source, open_annotations
+from hqm.cli import app
+from hqm.errors import DataError, UsageError
+from tests.conftest import ROOT, Run
+
+ITEMS = 40
+
+
+@pytest.fixture(scope="module")
+def shapes() -> Source:
+    return open_annotations("shapes")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("built")
+
+
+@pytest.fixture(scope="module")
+def builds(folders: Path) -> Callable[[str], Build]:
+    """A build of each recipe, made once."""
+    made: dict[str, Build] = {}
+
+    def made_once(recipe: str) -> Build:
+        if recipe not in made:
+            made[recipe] = build(recipe, "shapes", folders / f"my_{recipe}", items=ITEMS, seed=3)
+        return made[recipe]
+
+    return made_once
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# --- from annotations to the gate ---
+
+
+@pytest.mark.parametrize("recipe", SHIPPED)
+def test_a_build_goes_through_check_audit_and_gate(
+    recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"x_{recipe}"
+    run = CliRunner().invoke
+    made = run(app, ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"])
+    assert made.exit_code == 0, made.output
+    checked = run(app, ["check", name, "--strict"])
+    assert checked.exit_code == 0, checked.output
+    respondents = ["-r", "hf/shapes:steady", "-r", "hf/shapes:yes-sayer"]
+    audited = run(app, ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"])
+    assert audited.exit_code == 0, audited.output
+    gated = run(app, ["gate", f"{name}/out/audit.json", "--policy", f"{name}/policy.toml"])
+    assert gated.exit_code == 0, gated.output
+
+
+def test_the_build_prints_what_it_measured(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60, "--seed", 2)
+    assert status == 0
+    for words in ("words alone", "counting words", "strongest cue", "repeated questions", "pictures alike", "278 items", "matched item", "hqm check", "the limit is 0.53"):  # fmt: skip
+        assert words in out, words
+    status, out, _ = run("build", "hqh", "--out", tmp_path / "theirs", "--items", 16, "--json")
+    assert status == 0
+    said = json.loads(out)
+    assert said["parts"] == dict.fromkeys(hqm.HALLUCINATION_TYPES, 2)
+    assert said["kept"] is True
+
+
+def test_recipes_are_listed(run: Run) -> None:
+    status, out, _ = run("list", "recipes")
+    assert status == 0
+    assert all(name in out for name in SHIPPED)
+
+
+# --- the same bytes ---
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
+    folders: Path, builds: Callable[[str], Build]
+) -> None:
+    first = builds("halcaption").folder
+    again = build("halcaption", "shapes", folders / "again" / "my_halcaption", items=ITEMS, seed=3).folder
+    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
+    assert len(files) > 20
+    assert all((first / file).read_bytes() == (again / file).read_bytes() for file in files)
+    other = build("halcaption", "shapes", folders / "other" / "my_halcaption", items=ITEMS, seed=4).folder
+    assert (first / "items.jsonl").read_bytes() != (other / "items.jsonl").read_bytes()
+
+
+# --- balance, forms, promises ---
+
+
+@pytest.mark.parametrize("recipe", ["pope", "amber", "halcaption"])
+def test_what_is_asked_says_nothing_of_the_answer(recipe: str, builds: Callable[[str], Build]) -> None:
+    folder = builds(recipe).folder
+    keys = {row["id"]: row["key"] for row in lines(folder / "provenance.jsonl")}
+    answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    wordings: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in lines(folder / "items.jsonl"):
+        answers[row["part"], keys[row["id"]]][row["target"]] += 1
+        wordings[row["prompt"].split()[0]][row["target"]] += 1
+    assert len(answers) >= 6
+    assert all(counts["yes"] == counts["no"] for counts in answers.values())
+    assert all(counts["yes"] == counts["no"] for counts in wordings.values())
+
+
+@pytest.mark.parametrize("recipe", ["pope", "amber", "hqh"])
+def test_matched_items_ask_another_thing_of_the_same_picture(recipe: str, builds: Callable[[str], Build]) -> None:
+    made = builds(recipe)
+    benchmark = hqm.load(made.folder)
+    rows = lines(made.folder / "forms" / "matched.jsonl")
+    asked = [row for row in rows if "left_out" not in row]
+    assert len(asked) == made.matched >= 4
+    items = benchmark.original.by_id
+    assert all(row["prompt"] != items[row["id"]].prompt for row in asked)
+    if recipe != "hqh":
+        assert all(row["target"] == items[row["id"]].target for row in asked)
+    # no matched question is asked as an item already
+    held = {(item.image, item.prompt) for item in items.values()}
+    assert not held & {(items[row["id"]].image, row["prompt"]) for row in asked}
+
+
+def test_both_forms_are_audited_as_parallel_forms(builds: Callable[[str], Build], run: Run, tmp_path: Path) -> None:
+    folder = builds("pope").folder
+    answers = tmp_path / "answers.jsonl"
+    wording, matched = (
+        {row["id"]: row for row in lines(folder / "forms" / f"{form}.jsonl")} for form in ("wording", "matched")
+    )
+    draw = random.Random(5)
+    with answers.open("w", encoding="utf-8") as file:
+        for skill in range(4):
+            for row in lines(folder / "items.jsonl"):
+                for form in ("original", "wording", "matched"):
+                    held = {"original": row, "wording": wording[row["id"]], "matched": matched[row["id"]]}[form]
+                    if "left_out" in held:
+                        continue
+                    right = draw.random() < 0.6 + 0.1 * skill
+                    said = held["target"] if right else "no" if held["target"] == "yes" else "yes"
+                    record = {"item": row["id"], "respondent": f"r{skill}", "form": form, "run": 0, "answer": said}
+                    file.write(json.dumps(record) + "\n")
+    forms = [f"--form={form}={folder}/forms/{form}.jsonl" for form in ("wording", "matched")]
+    status, _, err = run("audit", folder, "--recorded", answers, *forms, "--forms", "original,wording,matched", "--out", tmp_path / "out", "--quiet")  # fmt: skip
+    assert status == 0, err
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text(encoding="utf-8"))
+    text = json.dumps(audit)
+    assert "form=wording" in text
+    assert "form=matched" in text
+
+
+def test_a_broken_promise_ends_with_1_and_says_by_how_much(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule that no benchmark can keep: fewer right by the words than none."""
+    module = importlib.import_module("hqm.builders.recipes.pope")
+    monkeypatch.setattr(module, "LIMIT", -0.1)
+    status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
+    assert status == 1
+    said = re.search(
+        r"BROKEN by (0\.\d+) the words alone get (0\.\d+) of 20 items right in random; the limit is -0.1", out
+    )
+    assert said is not None
+    assert float(said[1]) == pytest.approx(float(said[2]) + 0.1, abs=1e-3)
+
+
+def test_a_naive_build_is_caught(builds: Callable[[str], Build], folders: Path, tmp_path: Path) -> None:
+    """The promise is measured on the items: popular objects answered no, as in the release, break it."""
+    made = builds("pope")
+    graphs = {graph.image.id: graph for graph in made.source.graphs}
+    rows, popular = [], "person"
+    without = [image for image, graph in sorted(graphs.items()) if popular not in graph.present]
+    having = [image for image, graph in sorted(graphs.items()) if popular in graph.present and len(graph.present) > 1]
+    for number, image in enumerate([*without[:30], *having[: 60 - len(without[:30])]]):
+        absent = image in without
+        name = popular if absent else sorted(graphs[image].present - {popular})[0]
+        rows.append({"id": f"n{number}", "image": image, "prompt": f"Is there a {name} in the image?", "part": "popular", "target": "no" if absent else "yes", "type": "existence"})  # fmt: skip
+    folder = tmp_path / "naive"
+    folder.mkdir()
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    card = (made.folder / "card.toml").read_text(encoding="utf-8")
+    (folder / "card.toml").write_text(card, encoding="utf-8")
+    benchmark = hqm.load(folder)
+    draft = made.measured.draft
+    measured = Measured(benchmark=benchmark, draft=draft, notes=(), form=benchmark.original, pictures_checked=False)
+    (promise,) = recipe_named("pope").promises(measured)
+    assert not promise.kept
+    assert promise.value > 0.9
+    assert promise.excess == pytest.approx(promise.value - 0.53)
+
+
+def test_valors_arms_have_as_many_objects_and_selected_pictures_go_against_a_habit(
+    builds: Callable[[str], Build],
+) -> None:
+    made = builds("valor")
+    graphs = {graph.image.id: graph for graph in made.source.graphs}
+    parts = {row["id"]: row["part"] for row in lines(made.folder / "items.jsonl")}
+    objects: dict[str, list[int]] = defaultdict(list)
+    for row in lines(made.folder / "provenance.jsonl"):
+        objects[parts[row["id"]]].append(len(graphs[row["image"]].objects))
+        if parts[row["id"]] == "selected":
+            said = re.fullmatch(r"it has (\w+) with (.+) and without (.+)", row["rule"])
+            assert said is not None
+            there = {t.name for t in graphs[row["image"]].objects}
+            there |= {f"{c} {t.name}" for t in graphs[row["image"]].objects for c in t.values("color")}
+            assert {said[1], *said[2].split(", ")} <= there
+            assert not set(said[3].split(", ")) & there
+    assert len(objects["selected"]) >= 10
+    assert sorted(objects["selected"]) == sorted(objects["control"])
+
+
+def test_captions_are_scored_by_their_inventory(builds: Callable[[str], Build]) -> None:
+    benchmark = hqm.load(builds("openchair").folder)
+    item = benchmark.original.items[0]
+    present, absent = str(item.target[0]), sorted(benchmark.vocabulary - set(item.target))[0]  # type: ignore[attr-defined]
+    right = benchmark.verdict(item, hqm.Response(f"There are two {present}s."))
+    wrong = benchmark.verdict(item, hqm.Response(f"There is a {present} and a {absent}."))
+    assert (right.tally["hallucinated"], wrong.tally["hallucinated"], wrong.tally["mentioned"]) == (0.0, 1.0, 2.0)
+
+
+def test_types_are_claimed_where_each_is_measurable(tmp_path: Path) -> None:
+    made = build("pope", "shapes", tmp_path / "large", items=300, seed=0)
+    card = hqm.load(made.folder).card
+    assert (card.types, card.labelled, made.measured.measurable) == (("existence",), True, ("existence",))
+    assert all("type" in row and "kind" not in row for row in lines(made.folder / "items.jsonl"))
+
+
+# --- provenance, followed back ---
+
+
+def scene_of(name: str) -> dict[str, Any]:
+    """The scene as the embedded benchmark's file has it, not as a reader made it."""
+    return next(row for row in lines(shipped() / "shapes" / "scenes.jsonl") if row["image"] == name)
+
+
+def holds(prompt: str, scene: dict[str, Any]) -> bool | None:
+    """Whether a yes/no question is true of a scene; None where this reading does not know the question."""
+    colors, shapes = "red|green|blue|yellow", "circle|square|triangle|star"
+    thing = rf"(?:({colors}) )?({shapes})"
+    things = scene["things"]
+
+    def named(color: str | None, shape: str) -> list[dict[str, Any]]:
+        return [t for t in things if t["shape"] == shape and color in (None, t["color"])]
+
+    if "exactly" in prompt:
+        said = re.search(rf"exactly ({'|'.join(NUMBERS)}) (\w+)", prompt)
+        assert said is not None
+        name = singular(said[2])
+        count = (scene["action"] is not None) if name == "person" else (scene["sign"] is not None) if name == "sign" else len(named(None, name))  # fmt: skip
+        return int(count) == NUMBERS.index(said[1])
+    if (
+        said := re.search(rf"the {thing} (to the left of|to the right of|above|below) the {thing}", prompt)
+    ) is not None:
+        (a,), (b,) = named(said[1], said[2]), named(said[4], said[5])
+        (ya, xa), (yb, xb) = divmod(a["cell"], 3), divmod(b["cell"], 3)
+        return {"to the left of": xa < xb, "to the right of": xa > xb, "above": ya < yb, "below": ya > yb}[said[3]]
+    if (said := re.search(rf"the ({shapes}) (?:as )?({colors}|small|large)", prompt)) is not None:
+        (a,) = named(None, said[1])
+        return said[2] in (a["color"], a["size"])
+    if (said := re.search(r"person (running|sitting|jumping|waving)", prompt)) is not None:
+        return bool(scene["action"] == said[1])
+    if (said := re.search(rf"\ba ({shapes}|person|sign)\b", prompt)) is not None:
+        return bool(
+            scene["action"] if said[1] == "person" else scene["sign"] if said[1] == "sign" else named(None, said[1])
+        )
+    return None
+
+
+@pytest.mark.parametrize("recipe", ["pope", "amber"])
+def test_every_right_answer_is_true_of_the_scene(recipe: str, builds: Callable[[str], Build]) -> None:
+    folder = builds(recipe).folder
+    truth = {row["id"]: holds(row["prompt"], scene_of(row["image"])) for row in lines(folder / "items.jsonl")}
+    assert None not in truth.values()
+    assert {row["id"]: row["target"] == "yes" for row in lines(folder / "items.jsonl")} == truth
+    images = {row["id"]: row["image"] for row in lines(folder / "items.jsonl")}
+    for row in lines(folder / "forms" / "matched.jsonl"):
+        if "left_out" not in row:
+            assert holds(row["prompt"], scene_of(images[row["id"]])) == (row["target"] == "yes"), row
+
+
+def test_provenance_leads_back_to_the_annotation(builds: Callable[[str], Build], shapes: Source) -> None:
+    graphs: dict[str, SceneGraph] = {graph.image.id: graph for graph in shapes.graphs}
+    for recipe in SHIPPED:
+        folder = builds(recipe).folder
+        items = {row["id"]: row for row in lines(folder / "items.jsonl")}
+        provenance = lines(folder / "provenance.jsonl")
+        assert [row["id"] for row in provenance] == list(items)
+        for row in provenance:
+            graph = graphs[row["image"]]
+            assert set(row["objects"]) <= set(graph.by_id)
+            assert set(row["relations"]) <= {relation.id for relation in graph.relations}
+            assert row["source"]["digest"] == shapes.digest
+            assert row["seed"] == 3
+            assert row["rule"]
+            assert (folder / "images" / items[row["id"]]["image"]).is_file()
+
+
+def test_wrong_captions_differ_in_one_span_of_the_true_one(builds: Callable[[str], Build]) -> None:
+    rows = lines(builds("halcaption").folder / "captions.jsonl")
+    kinds = set()
+    for row in rows:
+        for wrong in row["wrong"]:
+            start, end = wrong["span"]
+            assert wrong["caption"][start:end] == wrong["after"] != wrong["before"]
+            assert wrong["caption"][end:]
+            assert row["caption"].endswith(wrong["caption"][end:])
+            assert abs(len(wrong["caption"].split()) - len(row["caption"].split())) <= 2
+            kinds.add(wrong["kind"])
+    assert kinds == {"object", "attribute", "relation", "event"}
+
+
+# --- people's decisions ---
+
+
+def test_decisions_of_people_are_taken_with_their_provenance(
+    builds: Callable[[str], Build], tmp_path: Path, run: Run
+) -> None:
+    before = {row["id"]: row for row in lines(builds("pope").folder / "items.jsonl")}
+    ambiguous, wrong, fixed, kept = list(before)[:4]
+    decisions = [
+        {"item": ambiguous, "decision": "ambiguous", "reviewer": "ann"}, {"item": wrong, "decision": "wrong key"},
+        {"item": fixed, "decision": "fixed text", "text": "Is there a thing?"}, {"item": kept, "decision": "keep"},
+    ]  # fmt: skip
+    (tmp_path / "review.jsonl").write_text("".join(json.dumps(row) + "\n" for row in decisions), encoding="utf-8")
+    folder = tmp_path / "my_pope"
+    options = ("--items", ITEMS, "--seed", 3, "--out", folder, "--reviewed", tmp_path / "review.jsonl")
+    _, out, err = run("build", "pope", *options)
+    assert "people kept 1 of 4 reviewed items (100 are asked for): 0.250 [0.046, 0.699]" in out, err
+    after = {row["id"]: row for row in lines(folder / "items.jsonl")}
+    assert ambiguous not in after
+    assert len(after) == len(before) - 2
+    assert after[wrong]["target"] != before[wrong]["target"]
+    assert after[fixed]["prompt"] == "Is there a thing?"
+    assert after[kept] == before[kept]
+    provenance = {row["id"]: row for row in lines(folder / "provenance.jsonl")}
+    assert provenance[wrong]["review"]["decision"] == "wrong key"
+    assert wrong not in {row["id"] for row in lines(folder / "forms" / "wording.jsonl")}
+
+
+def test_the_csv_of_the_reports_page_is_read(builds: Callable[[str], Build], tmp_path: Path) -> None:
+    """Columns item, mark and target, as the page writes them; rows that nobody marked are passed over."""
+    first, second, third = [row["id"] for row in lines(builds("hqh").folder / "items.jsonl")][:3]
+    with (tmp_path / "key.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(
+            [("item", "mark", "target"), (first, "bad picture", ""), (second, "", ""), (third, "keep", "")]
+        )
+    made = build("hqh", "shapes", tmp_path / "my_hqh", items=ITEMS, seed=3, reviewed=tmp_path / "key.csv")
+    assert first not in made.measured.form.by_id
+    assert made.measured.precision is not None
+    assert made.measured.precision.reviewed == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("item,decision\nq0001,perhaps\n", "the decision on q0001 is 'perhaps'"),
+        ("item,decision\nq9999,keep\n", "q9999, which is no item of this build"),
+        ("item,decision\nq0001,keep\nq0001,ambiguous\n", "two different decisions"),
+        ("item,decision\nq0001,fixed text\n", "none is given"),
+        ("item,decision\n", "decides on no item"),
+        ("name\nq0001\n", "the field 'item' is missing"),
+    ],
+)
+def test_a_file_of_decisions_that_cannot_be_taken_is_one_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "review.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=sentence):
+        build("pope", "shapes", tmp_path / "mine", items=6, seed=3, reviewed=tmp_path / "review.csv")
+    assert not (tmp_path / "mine").exists()
+
+
+# --- recipes of others, names, folders ---
+
+THEIRS = """
+from dataclasses import replace
+from hqm.builders.recipes.pope import RECIPE as pope
+
+RECIPE = replace(pope, name="theirs", title="Theirs")
+WRONG = 5
+"""
+
+
+@pytest.fixture
+def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A real installed distribution: a module, and metadata with entry points."""
+    (tmp_path / "their_recipe.py").write_text(THEIRS)
+    meta = tmp_path / "their_recipe-1.dist-info"
+    meta.mkdir()
+    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: their-recipe\nVersion: 1\n")
+    (meta / "entry_points.txt").write_text("[hqm.recipes]\ntheirs = their_recipe:RECIPE\nwrong = their_recipe:WRONG\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("their_recipe", None)
+
+
+@pytest.mark.usefixtures("brought")
+def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> None:
+    assert recipe_names() == (*SHIPPED, "theirs", "wrong")
+    made = build("theirs", "shapes", tmp_path / "mine", items=6)
+    assert hqm.load(made.folder).card.title == "Theirs"
+    with pytest.raises(hqm.CardError, match="is int, which is no recipe"):
+        recipe_named("wrong")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("poppe",), "Did you mean 'pope'?"),
+        (("pope", "--from", "nowhere"), "there is no source 'nowhere'"),
+        (("pope", "--from", "coco:nowhere"), "there is no such file or folder"),
+        (("pope", "--items", "1"), "1 items cannot be built"),
+        (("pope", "--writer", "openai/some-model"), "the recipe pope writes no captions"),
+        (("halcaption", "--filter", "gpt"), "'gpt' names no respondent"),
+        (("pope", "--images", "nowhere"), "there is no such folder or zip"),
+    ],
+)
+def test_what_cannot_be_built_is_one_sentence(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    status, _, err = run("build", *arguments, "--out", tmp_path / "mine")
+    assert status == 2
+    assert sentence in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_folder_that_holds_something_is_left_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious").write_text("x")
+    status, _, err = run("build", "pope", "--out", tmp_path / "mine")
+    assert status == 2
+    assert "it is there already" in err
+    with pytest.raises(UsageError):
+        build("pope", "shapes", tmp_path / "???", items=6)
+
+
+def test_a_promise_says_by_how_much_it_is_broken() -> None:
+    promise = Promise(name="words", sentence="", value=0.6, limit=0.53, kept=False)
+    assert promise.excess == pytest.approx(0.07)
+
+
+# --- the tutorial ---
+
+
+def test_the_tutorials_commands_run_and_end_with_the_quality_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """Each `hqm` line of docs/tutorial_build.md in this process, each other line in a shell, in order."""
+    page = (ROOT / "docs" / "tutorial_build.md").read_text(encoding="utf-8")
+    shutil.copytree(ROOT / "tests" / "annotations", tmp_path / "tests" / "annotations")
+    monkeypatch.chdir(tmp_path)
+    printed = []
+    for block in re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        others: list[str] = []
+        for line in [*block.splitlines(), "hqm"]:
+            if not line.startswith("hqm"):
+                others.append(line)
+                continue
+            if others:
+                text = "\n".join(others).replace("python ", f"{sys.executable} ")
+                shown = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=False)
+                assert shown.returncode == 0, shown.stderr
+                printed.append(shown.stdout)
+                others = []
+            if line != "hqm":
+                status, out, err = run(*shlex.split(line)[1:])
+                assert status == 0, f"{line}\n{out}\n{err}"
+                printed.append(out)
+    text = "\n".join(printed)
+    assert "people kept 59 of 60 reviewed items" in text
+    assert "policy built: passed" in text
+    assert "street" in text
+    card = (tmp_path / "reviewed" / "QUALITY.md").read_text(encoding="utf-8")
+    signed = next(line for line in card.splitlines() if line.startswith("Signatures: "))
+    assert len(re.findall(r"`[0-9a-f]{12}`", signed)) >= 2
+    assert (tmp_path / "reviewed" / "croissant.json").is_file()

@@ -1,0 +1,252 @@
+"""Readers of annotations: a small file in each release's layout, the real files, and files that are broken on purpose."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hqm.builders.building import build
+from hqm.builders.graph import SceneGraph
+from hqm.builders.source import Source, open_annotations
+from hqm.errors import DataError, HQMError
+from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome
+from tests.conftest import ROOT
+
+SMALL = ROOT / "tests" / "annotations"
+
+
+def graph_of(source: Source, key: str) -> SceneGraph:
+    return next(graph for graph in source.graphs if graph.image.id == key)
+
+
+def test_the_files_are_those_that_the_script_writes() -> None:
+    for name, files in (("coco", coco()), ("visual_genome", visual_genome()), ("gqa", gqa()), ("amber", amber())):
+        for file, content in files.items():
+            assert json.loads((SMALL / name / file).read_text(encoding="utf-8")) == content, file
+
+
+# --- the layouts ---
+
+
+def test_coco_has_boxes_counts_captions_and_licences() -> None:
+    source = open_annotations(str(SMALL / "coco"))
+    assert (source.reader, len(source.graphs)) == ("coco", 60)
+    rows = json.loads((SMALL / "coco" / "instances_val2014.json").read_text(encoding="utf-8"))
+    first = graph_of(source, "1")
+    own = [row for row in rows["annotations"] if row["image_id"] == 1]
+    assert [thing.id for thing in first.objects] == [str(row["id"]) for row in own]
+    assert first.objects[0].box is not None
+    assert first.objects[0].box.area == own[0]["area"]
+    assert len(first.image.exhaustive) == len(first.image.counted) == 8
+    assert first.image.licence == "Attribution License"
+    assert first.captions[0].startswith("A drawing of")
+    assert first.absent == first.image.exhaustive - {thing.name for thing in first.objects}
+
+
+def test_a_crowd_is_there_and_is_not_counted(tmp_path: Path) -> None:
+    shutil.copytree(SMALL / "coco", tmp_path / "coco")
+    path = tmp_path / "coco" / "instances_val2014.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    row = held["annotations"][0]
+    row["iscrowd"] = 1
+    path.write_text(json.dumps(held), encoding="utf-8")
+    name = next(c["name"] for c in held["categories"] if c["id"] == row["category_id"])
+    graph = graph_of(open_annotations(str(tmp_path / "coco")), str(row["image_id"]))
+    assert name in graph.present
+    assert name not in graph.image.counted
+    assert name in graph.image.exhaustive
+
+
+def test_visual_genome_joins_objects_attributes_relations_and_regions() -> None:
+    source = open_annotations(str(SMALL / "visual_genome"))
+    first = graph_of(source, "61")
+    horse = first.by_id["2"]
+    assert horse.names == ("horse",)
+    assert horse.values("color") == ("brown",)
+    assert horse.box is not None
+    assert [(r.subject, r.predicate, r.object) for r in first.relations] == [("1", "riding", "2")]
+    assert [(text.carrier, text.string) for text in first.texts] == [("sign", "STOP")]
+    assert first.image.address.endswith("/61.jpg")
+    assert not first.image.exhaustive
+    assert not first.absent
+
+
+def test_gqa_has_settings_relations_and_attributes() -> None:
+    source = open_annotations(str(SMALL / "gqa" / "val_sceneGraphs.json"))
+    first = graph_of(source, "2407890")
+    assert {(setting.kind, setting.value) for setting in first.settings} == {
+        ("place", "outdoors"),
+        ("weather", "cloudy"),
+    }
+    assert first.by_id["271881"].values("material") == ("wooden",)
+    assert {r.predicate for r in first.relations} == {"to the left of", "to the right of"}
+
+
+def test_amber_has_both_answers_and_leaves_out_what_is_listed_twice() -> None:
+    source = open_annotations(str(SMALL / "amber"))
+    first = graph_of(source, "AMBER_1.jpg")
+    assert first.counts["dog"] == 2
+    assert "cat" in first.absent
+    # grass is listed both as true and as made up
+    assert "grass" not in first.image.exhaustive
+    sky = first.only("sky")
+    assert sky is not None
+    assert sky.values("state") == ("sunny",)
+    assert ("sky", "cloudy") in first.denied
+    contact = first.relations[0]
+    assert contact.symmetric
+    assert not contact.holds
+    assert graph_of(source, "AMBER_2.jpg").relations[0].holds
+
+
+def test_a_build_from_cocos_layout_copies_the_pictures(tmp_path: Path) -> None:
+    draw_coco(tmp_path / "val2014", coco())
+    made = build("pope", str(SMALL / "coco"), tmp_path / "mine", items=30, images=str(tmp_path / "val2014"))
+    assert made.kept
+    assert made.measured.pictures_checked
+    images = {item.image for item in made.measured.form.items}
+    assert {path.name for path in (tmp_path / "mine" / "images").iterdir()} == images
+    assert not [code for code in made.measured.codes if code.startswith(("I1", "D1"))]
+    instances = json.loads((SMALL / "coco" / "instances_val2014.json").read_text(encoding="utf-8"))
+    names = {category["id"]: category["name"] for category in instances["categories"]}
+    files = {row["file_name"]: row["id"] for row in instances["images"]}
+    for line in (tmp_path / "mine" / "provenance.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        there = {names[a["category_id"]] for a in instances["annotations"] if a["image_id"] == files[row["file"]]}
+        assert (row["key"] in there) == (made.measured.form.by_id[row["id"]].target == "yes")
+
+
+def test_amber_from_ambers_layout_asks_existence_with_both_answers(tmp_path: Path) -> None:
+    made = build("amber", str(SMALL / "amber"), tmp_path / "mine", items=40)
+    labels = made.measured.by_label
+    assert set(labels) == {"existence", "state", "number", "action", "relation"}
+    assert all(answers["yes"] == answers["no"] > 0 for answers in labels.values())
+    prompts = {item.prompt for item in made.measured.form.items}
+    assert not [prompt for prompt in prompts if "your" in prompt or " a umbrella" in prompt]
+
+
+# --- the real files ---
+
+
+def test_the_real_annotations_are_read(data: Path) -> None:
+    expected = {
+        "coco/objects.json": ("object_sets", 7209), "hqh/image_data_june2024.json": ("regions", 925),
+        "hal_eval/in_domain_evaluation.json": ("hal_eval", 5000), "valor": ("valor", 162),
+    }  # fmt: skip
+    for place, (reader, pictures) in expected.items():
+        source = open_annotations(str(data / place))
+        assert (source.reader, len(source.graphs)) == (reader, pictures), place
+    real = open_annotations(str(data / "amber"))
+    assert (real.reader, len(real.graphs)) == ("amber", 1004)
+    assert sum(len(graph.relations) for graph in real.graphs) > 1600
+
+
+def test_pope_from_coco_beats_the_release(data: Path, tmp_path: Path) -> None:
+    """The released popular part gives .869 of its answers by the words alone (tests/perf/builders.py has all the rows)."""
+    annotated = json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8"))
+    (tmp_path / "objects.json").write_text(json.dumps(dict(list(annotated.items())[:400])), encoding="utf-8")
+    made = build("pope", str(tmp_path / "objects.json"), tmp_path / "mine", items=300)
+    assert {each.part for each in made.measured.words} == {"random", "popular", "adversarial"}
+    assert all(each.accuracy < 0.53 for each in made.measured.words)
+    assert made.kept
+
+
+# --- broken and hostile ---
+
+
+def change(rows: Any, *path: Any, value: Any) -> Any:
+    held = rows
+    for key in path[:-1]:
+        held = held[key]
+    held[path[-1]] = value
+    return rows
+
+
+INSTANCES = "instances_val2014.json"
+BROKEN = [
+    ("coco", INSTANCES, ("annotations", 0, "bbox"), [1, 2, 3], "the bbox of the annotation 1000 is"),
+    ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, -5, 3], "greater than or equal to 0"),
+    ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, 1e400, 3], "bbox"),
+    ("coco", INSTANCES, ("annotations", 0, "category_id"), 999, "the category '999', which is not listed"),
+    ("coco", INSTANCES, ("annotations", 0, "image_id"), 999, "the picture '999', which is not listed"),
+    ("coco", INSTANCES, ("annotations",), {"a": 1}, "which is no list"),
+    ("coco", INSTANCES, ("images", 0, "width"), "wide", "the field 'width' of a picture is 'wide'"),
+    ("coco", INSTANCES, ("images", 0), 7, "row 1 of images is 7"),
+    ("coco", INSTANCES, ("categories", 0, "name"), None, "the field 'name' of a category is None"),
+    ("coco", INSTANCES, ("images", 0, "file_name"), "../../etc/passwd", "lies outside the image folder"),
+    ("gqa", "val_sceneGraphs.json", ("2407890", "objects", "271881", "relations", 0, "object"), "9", "is no object"),
+    ("gqa", "val_sceneGraphs.json", ("2407890", "objects", "271881", "x"), "left", "the field 'x'"),
+    ("gqa", "val_sceneGraphs.json", ("2407891",), [], "which is no object"),
+    ("visual_genome", "objects.json", (0, "objects", 0, "names"), 5, "the field 'names' of an object"),
+    ("visual_genome", "relationships.json", (0, "relationships", 0, "subject"), None, "which is no object"),
+    ("visual_genome", "image_data.json", (0, "width"), -3, "greater than or equal to 0"),
+    ("amber", "annotations.json", (0, "truth"), "sky", "truth of the annotation 1 is 'sky'"),
+    ("amber", "annotations.json", (1, "truth"), "maybe", "the truth of the annotation 2 is 'maybe'"),
+    ("amber", "annotations.json", (1, "id"), 99, "the query 2 has no annotation"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "file", "path", "value", "sentence"), BROKEN)
+def test_a_broken_annotation_is_one_sentence(
+    release: str, file: str, path: tuple[Any, ...], value: Any, sentence: str, tmp_path: Path
+) -> None:
+    shutil.copytree(SMALL / release, tmp_path / release)
+    broken = tmp_path / release / file
+    held = change(json.loads(broken.read_text(encoding="utf-8")), *path, value=value)
+    broken.write_text(json.dumps(held), encoding="utf-8")
+    with pytest.raises(HQMError, match=sentence) as raised:
+        build("hqh", str(tmp_path / release), tmp_path / "mine", items=100)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00", b'{"images": 1, "annotations": 2}', b"[]", b"7", b'{"a": {}}'],
+)
+def test_what_is_no_annotation_is_one_sentence(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_bytes(content)
+    for place in ("", "coco:", "gqa:", "object_sets:", "regions:", "hal_eval:"):
+        with pytest.raises(DataError) as raised:
+            open_annotations(f"{place}{tmp_path / 'file.json'}")
+        assert "\n" not in str(raised.value)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(where=st.integers(0, 200), value=_JSON)
+def test_no_value_anywhere_makes_a_traceback(where: int, value: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Some value of a GQA file is replaced by anything: it is read, or refused with a sentence."""
+    held = gqa()["val_sceneGraphs.json"]
+    places: list[tuple[Any, Any]] = []
+
+    def walk(node: Any) -> None:
+        for key in node if isinstance(node, dict) else range(len(node)):
+            places.append((node, key))
+            if isinstance(node[key], (dict, list)):
+                walk(node[key])
+
+    walk(held)
+    node, key = places[where % len(places)]
+    node[key] = value
+    path = tmp_path_factory.mktemp("gqa") / "val_sceneGraphs.json"
+    path.write_text(json.dumps(held), encoding="utf-8")
+    said = read_or_refused(f"gqa:{path}")
+    assert said == 2 or str(path) in str(said)
+
+
+def read_or_refused(place: str) -> int | str:
+    """How many pictures a source has, or the sentence that refuses it."""
+    try:
+        return len(open_annotations(place).graphs)
+    except HQMError as error:
+        return str(error)

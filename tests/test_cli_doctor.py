@@ -1,0 +1,146 @@
+"""`hqm doctor`: what this machine has, as text on one screen and as data; servers and folders are real."""
+
+import importlib.metadata
+import json
+import os
+import platform
+from pathlib import Path
+
+import pytest
+
+from hqm.version import __version__
+from tests.conftest import ROOT, Run
+from tests.servers import PlannedServer, completion, free_port
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder of its own, without what this machine's environment says."""
+    for name in ("HQM_DATA", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HF_TOKEN", "HQM_VLLM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
+    status, out, _ = run("doctor", "--json")
+    seen = json.loads(out)
+    assert status == 0, seen["problems"]
+    assert seen["hqm"] == {"version": __version__, "place": str(ROOT / "hqm")}
+    assert seen["python"]["version"] == platform.python_version()
+    for name in ("numpy", "scipy", "openai"):
+        assert seen["libraries"][name] == importlib.metadata.version(name)
+    assert set(seen["extras"]) == {"local", "parquet", "hub", "logs", "ray"}
+    import torch
+
+    assert seen["torch"]["version"] == str(torch.__version__)
+    assert len(seen["torch"]["gpus"]) == torch.cuda.device_count()
+    assert seen["data"]["benchmarks"]["shapes_yesno"]["state"] == "with HQM"
+    assert seen["data"]["benchmarks"]["pope"]["state"] == "missing"
+    assert seen["store"]["writable"]
+    assert seen["problems"] == []
+
+
+def test_it_fits_one_screen(run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, _ = run("doctor")
+    assert status == 0
+    assert len(out.splitlines()) <= 24
+    for heading in ("hqm ", "python ", "libraries ", "extras ", "torch ", "vllm ", "data ", "servers ", "answers "):
+        assert sum(line.startswith(heading) for line in out.splitlines()) == 1, heading
+    assert out.splitlines()[-1] == "nothing is wrong"
+
+
+def test_an_extra_that_is_missing_is_named_with_its_command(
+    run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name == "ray":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "0.1" if name == "rich" else real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    status, out, _ = run("doctor")
+    assert 'without ray (ray): pip install "hqm-audit[ray]"' in out
+    assert status == 1, "rich is no extra"
+    assert "PROBLEM     rich 0.1 is too old or too new, and HQM needs it" in out
+
+
+@pytest.mark.data
+def test_it_finds_the_data_of_each_benchmark(run: Run, clean: Path, data: Path) -> None:
+    rows = json.loads(run("doctor", "--data", data, "--json")[1])["data"]["benchmarks"]
+    assert rows["pope"]["state"] == "complete"
+    assert rows["pope"]["folder"] == str(data / "pope")
+    # one file less, one of another size
+    (clean / "data" / "amber").mkdir(parents=True)
+    (clean / "data" / "amber" / "relation.json").write_text("{}")
+    rows = json.loads(run("doctor", "--json")[1])["data"]["benchmarks"]
+    assert rows["amber_d"]["state"] == "incomplete"
+    assert {"annotations.json", "relation.json"} <= set(rows["amber_d"]["missing"])
+    assert "get them: `hqm fetch all`" in run("doctor")[1]
+
+
+def test_what_is_wrong_ends_it_with_1_and_says_what_to_do(
+    run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HQM_DATA", str(clean / "nowhere"))
+    monkeypatch.setenv("HQM_VLLM", str(clean / "no-vllm"))
+    status, out, _ = run("doctor")
+    assert status == 1
+    text = " ".join(out.split())
+    assert "nowhere is no folder: correct HQM_DATA" in text
+    assert "no-vllm, which is not there: correct the variable" in text
+    assert "nothing is wrong" not in out
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(run: Run, clean: Path) -> None:
+    (clean / "closed").mkdir(mode=0o500)
+    status, out, _ = run("doctor", "--store", clean / "closed" / "store.sqlite")
+    assert status == 1
+    assert "cannot be written" in out
+
+
+def test_servers_are_asked_for_their_models(run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with PlannedServer(lambda _n, _body, _h: completion("x")) as server:
+        nobody = f"http://127.0.0.1:{free_port()}/v1"
+        monkeypatch.setenv("OPENAI_BASE_URL", nobody)
+        status, out, _ = run("doctor", "--server", server.url, "--json")
+    rows = {row["url"]: row for row in json.loads(out)["servers"]}
+    assert status == 1
+    assert not rows[nobody]["reachable"]
+    assert any(nobody in problem for problem in json.loads(out)["problems"])
+    assert server.url in rows
+
+
+def test_a_server_with_models_and_one_that_wants_a_key(run: Run, clean: Path) -> None:
+    import http.server
+    import threading
+
+    class Models(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            allowed = self.path == "/v1/models"
+            body = json.dumps({"data": [{"id": "llava"}]}).encode() if allowed else b"{}"
+            self.send_response(200 if allowed else 401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            keys.append(self.headers.get("Authorization"))
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    keys: list[str | None] = []
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Models)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        status, out, _ = run("doctor", "--server", f"{url}/v1", "--server", f"{url}/locked", "--json")
+    finally:
+        server.shutdown()
+    first, second = (row for row in json.loads(out)["servers"] if row["named"])
+    assert (first["reachable"], first["models"]) == (True, ["llava"])
+    assert (second["reachable"], second["said"]) == (True, "it is there, and wants a key")
+    assert status == 0
+    assert keys == [None, None], "no key is sent to whoever is named"

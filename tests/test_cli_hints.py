@@ -1,0 +1,133 @@
+"""Every command that a message of HQM names works as it is printed: the real parser reads it."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from hqm.cli import app
+from tests.conftest import ROOT, Run
+
+COMMAND = re.compile(r"`(hqm\s[^`]+)`")
+TEMPLATES = ("hqm/commands/templates/README.md", "hqm/commands/templates/workflow.yml")
+HOLE = "HOLE"
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and notes are none of them."""
+    tree = ast.parse(path.read_text("utf-8"))
+    spoken = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part is not node
+    }
+    for node in ast.walk(tree):
+        if id(node) in spoken or (id(node) in inside and not isinstance(node, ast.JoinedStr)):
+            continue
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values]
+            yield node.lineno, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def hints() -> list[tuple[str, str]]:
+    """(place, command) for every command that a message names."""
+    collected = []
+    for folder in ("hqm", "adapters", "reports"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for line, text in texts(path):
+                place = f"{path.relative_to(ROOT)}:{line}"
+                collected += [(place, " ".join(command.split())) for command in COMMAND.findall(text)]
+                lines = [part.strip() for part in text.splitlines()]
+                collected += [(place, part) for part in lines if re.match(r"(#\s*)?hqm [a-z]+ ", part)]
+    for name in TEMPLATES:
+        for number, text in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
+            command = text.partition("#")[0].strip().removeprefix("- run: ").removeprefix("run: ")
+            if command.startswith("hqm "):
+                collected.append((f"{name}:{number}", command))
+    return collected
+
+
+def fault_in(command: str) -> str:
+    """What the command line has against a command; nothing where it would be run."""
+    program = get_command(app)
+    words = shlex.split(command.lstrip("# "))
+    assert words[0] == "hqm"
+    words = [word for word in words if word != "..."]
+    if len(words) > 1 and words[1] == HOLE:  # any command
+        return ""
+    name, *rest = words[1:]
+    known = program.commands  # type: ignore[attr-defined]
+    if name not in known:
+        return f"there is no command {name!r}"
+    try:
+        read = known[name].make_context(name, [word.replace(HOLE, "1") for word in rest]).params
+        if name == "audit" and not read["benchmarks"] and not read["table"]:
+            return "no benchmark is named"
+    except Exception as error:  # click's own errors, whichever copy of click typer has
+        return error.format_message() if hasattr(error, "format_message") else repr(error)
+    return ""
+
+
+def test_every_command_that_a_message_names_is_read_by_the_parser() -> None:
+    collected = hints()
+    assert len(collected) > 25, "the messages are read"
+    wrong = [f"{place}: {command}: {fault}" for place, command in collected if (fault := fault_in(command))]
+    assert wrong == []
+
+
+def test_no_message_names_a_command_without_marks() -> None:
+    """So that the test above sees it: in the middle of a sentence, a command stands between backticks."""
+    names = "|".join(get_command(app).commands)  # type: ignore[attr-defined]
+    named = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {part.strip()}"
+        for folder in ("hqm", "adapters", "reports")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, text in texts(path)
+        for part in COMMAND.sub("", text).splitlines()
+        if not part.strip().lstrip("# ").startswith("hqm ") and named.search(part)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("hqm adit shapes", "no command 'adit'"),
+        ("hqm audit shapes --ofline", "No such option: --ofline. Did you mean '--offline'?"),
+        ("hqm gate", "Missing argument"),
+        ("hqm audit", "no benchmark is named"),
+        ("hqm run NAME --runs two", "Invalid value"),
+        ("hqm audit NAME --out FOLDER", ""),
+    ],
+)
+def test_what_the_parser_refuses_is_seen(command: str, fault: str) -> None:
+    assert fault in fault_in(command)
+    assert bool(fault) == bool(fault_in(command))
+
+
+def test_the_next_commands_of_a_new_benchmark_work_as_printed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Printed, copied and run one after another."""
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run("new", "my cards")
+    assert status == 0
+    commands = [line.strip() for line in out.splitlines() if line.startswith("  hqm ")]
+    assert [shlex.split(command)[1] for command in commands] == ["check", "audit", "gate"]
+    check, _, gate = commands
+    assert run(*shlex.split(check)[1:])[0] == 0
+    # the audit itself asks ten models; what it needs is that the command is read, and that its folder is the gate's
+    assert fault_in(commands[1]) == ""
+    status, _, err = run(*shlex.split(gate)[1:])
+    assert status == 1
+    assert "my_cards" in err or "my cards" in err

@@ -1,0 +1,527 @@
+"""`hqm design`: the cheapest study from an audit, its forecasts, prices and refusals; and `hqm compare --forecast`."""
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hqm
+from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
+from hqm.auditing.whole_study import parts_in
+from hqm.benchmark.recorded import Recording
+from hqm.cli import app
+from hqm.decisions.prices import parse_prices
+from hqm.decisions.targets import parse_target
+from hqm.psychometrics import (
+    StudyParts,
+    StudySize,
+    compare_studies,
+    crossed_components,
+    d_study,
+    forecast,
+    forecast_bounds,
+    g_study,
+    study_parts,
+)
+from hqm.psychometrics.study_forecast import error_parts
+from hqm.respondents.recorded import RecordedRespondent
+from tests.conftest import ROOT, administered, write_benchmark
+from tests.perf import decisions_design
+
+PICTURES, ITEMS, RESPONDENTS = 24, 3, 12
+FLIPPED = {"yes": "No.", "no": "Yes."}
+
+
+def answers_of(folder: Path, seed: int, noise: float = 0.8) -> list[dict[str, Any]]:
+    """Answers of graded respondents: two runs of the original, one of the parallel form."""
+    benchmark = hqm.load(str(folder))
+    forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(0.3, noise, len(benchmark.original))
+    place = {item.id: i for i, item in enumerate(benchmark.original.items)}
+    rows = []
+    for m in range(RESPONDENTS):
+        for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
+            for item in forms[form].items:
+                counting = 1.2 * (item.type == "counting")
+                chance = 1 / (1 + math.exp(-(ease[place[item.id]] - counting + 0.25 * (m - 5))))
+                right = rng.random() < chance
+                text = str(item.target).capitalize() if right else FLIPPED[str(item.target)]
+                rows.append({"item": item.id, "respondent": f"m{m}", "form": form, "run": run, "answer": text})
+    return rows
+
+
+def make_folder(at: Path, name: str) -> Path:
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes" if i % 2 else "no",
+         "image": f"{i // ITEMS}.png", "type": "counting" if i % ITEMS == 0 else "existence"}
+        for i in range(PICTURES * ITEMS)
+    ]  # fmt: skip
+    return write_benchmark(
+        at / name, rows, name=name, title=name.capitalize(), types=["counting", "existence"], labelled=True
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit by the command, of recorded answers and of people's labels with their seconds."""
+    at = tmp_path_factory.mktemp("design")
+    folder = make_folder(at, "mine")
+    rows = answers_of(folder, 1)
+    (at / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    key = {item.id: str(item.target) for item in hqm.load(str(folder)).original.items}
+    with (at / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["item", "respondent", "label", "seconds"])
+        for i, row in enumerate(row for row in rows if row["form"] == "original" and row["run"] == 0):
+            if i % 3 == 0:
+                right = row["answer"].strip(".").lower() == key[row["item"]]
+                out.writerow([row["item"], row["respondent"], int(right if i % 15 else not right), 12 if i % 2 else 18])
+    done = CliRunner().invoke(
+        app, ["audit", str(folder), "--recorded", str(at / "answers.jsonl"), "--criterion", str(at / "labels.csv"), "--out", str(at / "out"), "--quiet"]
+    )  # fmt: skip
+    assert done.exit_code == 0, (done.output, done.exception)
+    return at / "out" / "audit.json"
+
+
+@pytest.fixture(scope="module")
+def audit(made: Path) -> Audit:
+    return Audit.load(made)
+
+
+@pytest.fixture(scope="module")
+def parts(audit: Audit) -> StudyParts:
+    return parts_in(audit.audits[0].components["accuracy"])[0]
+
+
+# --- the parts and the forecasts ---
+
+
+def ragged(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Scores with pictures of unequal size, three wordings and two runs, the second of the first wording alone."""
+    rng = np.random.default_rng(seed)
+    pictures = np.repeat(np.arange(40), rng.integers(1, 5, 40))
+    m, n = 9, len(pictures)
+    level = (
+        rng.normal(0, 1, (m, 1, 1, 1))
+        + rng.normal(0, 1, (1, n, 1, 1))
+        + rng.normal(0, 0.8, 40)[pictures][None, :, None, None]
+    )
+    level = level + rng.normal(0, 0.7, (m, n, 1, 1)) + rng.normal(0, 0.6, (m, 40))[:, pictures][:, :, None, None]
+    level = (
+        level + rng.normal(0, 0.6, (1, n, 3, 1)) + rng.normal(0, 0.5, (m, 1, 3, 1)) + rng.normal(0, 0.5, (1, 1, 3, 1))
+    )
+    level = level + rng.normal(0, 0.6, (m, n, 3, 1)) + rng.normal(0, 0.5, (1, 40, 3))[:, pictures][..., None]
+    x = level + rng.normal(0, 0.4, (m, 40, 3))[:, pictures][..., None] + rng.normal(0, 0.7, (m, n, 3, 2))
+    x[:, :, 1:, 1] = np.nan
+    return x, pictures
+
+
+def test_the_parts_are_those_of_the_moment_equations() -> None:
+    """Runs as repetitions of a cell give what the general equations give with runs as an axis of their own."""
+    x, pictures = ragged()
+    parts = study_parts(x, pictures)
+    general = crossed_components(
+        x, ["respondent", "item", "form", "run"], nested={"item": ("picture", pictures)}, effects=parts.effects[:-1]
+    )
+    assert set(parts.effects) == set(general.effects)
+    for effect, value in zip(general.effects, general.values, strict=True):
+        assert parts.value(*effect) == pytest.approx(value, rel=1e-9)
+    assert (parts.respondents, parts.items, parts.pictures, parts.forms, parts.runs) == (9, len(pictures), 40, 3, 2)
+    assert np.linalg.eigvalsh(np.array(parts.covariance)).min() > -1e-12
+
+
+def test_the_covariance_is_that_of_leaving_out_each_picture() -> None:
+    x, pictures = ragged()
+    parts = study_parts(x, pictures)
+    left = []
+    for picture in range(40):
+        general = crossed_components(
+            x[:, pictures != picture], ["respondent", "item", "form", "run"],
+            nested={"item": ("picture", pictures[pictures != picture])}, effects=parts.effects[:-1],
+        )  # fmt: skip
+        by_effect = dict(zip(general.effects, general.values, strict=True))
+        left.append([by_effect[effect] for effect in parts.effects])
+    moved = np.array(left) - np.mean(left, axis=0)
+    assert np.allclose(np.array(parts.covariance), 39 / 40 * moved.T @ moved, rtol=1e-6)
+
+
+def test_the_interval_of_a_forecast_follows_from_the_covariance() -> None:
+    """The square of sem is a weighted sum of the components, so that its variance is known exactly."""
+    parts = study_parts(*ragged())
+    size = StudySize(pictures=90, items=2, forms=2, runs=1)
+    errors = error_parts(parts, size)
+    weights = [
+        float(errors[effect]) / value if value and ("item" in effect or "picture" in effect) else 0.0
+        for effect, value in zip(parts.effects, parts.values, strict=True)
+    ]
+    square = float(np.dot(weights, parts.values))
+    spread = math.sqrt(np.array(weights) @ np.array(parts.covariance) @ np.array(weights)) / square / 2
+    low, high = forecast_bounds(parts, "sem", size)
+    assert low == pytest.approx(math.sqrt(square) * math.exp(-1.959964 * spread), rel=1e-3)
+    assert high == pytest.approx(math.sqrt(square) * math.exp(1.959964 * spread), rel=1e-3)
+    below, above = forecast_bounds(parts, "g", size)
+    assert below < float(forecast(parts, "g", size)) < above < 1
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_study_of_items_has_the_g_of_the_d_study(runs: int) -> None:
+    x = np.array([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]] * 4, dtype=float).repeat(4, axis=1)
+    x = x + np.random.default_rng(2).normal(0, 0.8, (16, 12))
+    parts = study_parts(x[:, :, None, None])
+    other = d_study(g_study(x, ["respondent", "item"]), {"item": 30})
+    size = StudySize(pictures=30)
+    assert float(forecast(parts, "g", size)) == pytest.approx(other.g, rel=1e-9)
+    assert float(forecast(parts, "phi", size)) == pytest.approx(other.phi, rel=1e-9)
+    assert float(forecast(parts, "sem", size)) ** 2 == pytest.approx(other.absolute, rel=1e-9)
+    several = study_parts(np.repeat(x[:, :, None, None], runs, axis=3) + (0 if runs == 1 else np.random.default_rng(1).normal(0, 0.1, (16, 12, 1, runs))))  # fmt: skip
+    assert several.status == "ok", "one wording, one run or several"
+    assert several.runs == runs
+
+
+def test_a_study_says_why_it_has_no_parts() -> None:
+    rng = np.random.default_rng(0)
+    assert "2 respondents" in study_parts(rng.random((2, 30, 1, 1))).reason
+    assert "8 pictures" in study_parts(rng.random((5, 16, 1, 1)), np.repeat(np.arange(8), 2)).reason
+    assert study_parts(np.ones((5, 30, 1, 2))).status == "degenerate"
+
+
+def test_forecasts_hold_in_worlds_of_another_model() -> None:
+    """A small part of the figures in docs/design.md."""
+    made = decisions_design.accuracy(10, pictures=(150,), replicates=120, seed=11)
+    assert (made.within >= 0.7).all(), str(made)
+    assert np.abs(np.median(made.ratios, axis=0) - 1).max() < 0.06, str(made)
+
+
+def test_the_cheapest_design_saves_in_worlds_of_another_model() -> None:
+    made = decisions_design.savings(3, replicates=40, seed=12)
+    assert made.savings[0] >= 0.4, "answers alone cost"
+    assert (made.savings > 0.05).all(), "what is new costs too"
+    assert np.median(made.errors) < 1.15, str(made)
+
+
+def test_targets_out_of_reach_are_refused_in_worlds_of_another_model() -> None:
+    made = decisions_design.refusals(4, seed=13)
+    assert made.refused == made.named == made.tried
+
+
+def test_the_better_of_two_benchmarks_is_chosen_in_worlds_of_another_model() -> None:
+    made = decisions_design.trust(6, others=60, seed=14)
+    assert made.right[0] >= 0.8, str(made)
+
+
+# --- what an audit keeps ---
+
+
+def test_an_audit_keeps_the_parts_of_its_whole_study(audit: Audit, parts: StudyParts) -> None:
+    assert (parts.respondents, parts.items, parts.pictures, parts.per_picture) == (RESPONDENTS, 72, PICTURES, 3.0)
+    assert (parts.forms, parts.runs, parts.askings, parts.judge) == (2, 2, 1, None)
+    assert parts.value("respondent") > 0
+    types = parts_in(audit.audits[0].components["accuracy"])[1]
+    assert {kind: own.items for kind, own in types.items()} == {"counting": 24, "existence": 48}
+    assert Audit.from_dict(json.loads(audit.to_json())).audits[0].components == audit.audits[0].components
+    # a ratio of tallies is taken apart too, on the scale of its score
+    benchmark = audit.audits[0]
+    for metric in benchmark.metrics:
+        assert parts_in(benchmark.components[metric])[0].status == "ok", metric
+
+
+def test_labels_and_their_seconds_are_kept(audit: Audit, made: Path, parts: StudyParts) -> None:
+    labels = list(csv.DictReader((made.parent.parent / "labels.csv").open(encoding="utf-8")))
+    answers = [json.loads(line) for line in (made.parent.parent / "answers.jsonl").read_text().splitlines()]
+    key = {item.id: str(item.target) for item in hqm.load(str(made.parent.parent / "mine")).original.items}
+    right = {
+        (a["item"], a["respondent"]): float(a["answer"].strip(".").lower() == key[a["item"]])
+        for a in answers if a["form"] == "original" and a["run"] == 0
+    }  # fmt: skip
+    by: dict[str, list[float]] = {}
+    for row in labels:
+        by.setdefault(row["respondent"], []).append(right[row["item"], row["respondent"]] - float(row["label"]))
+    assert parts.labelled == len(labels)
+    assert parts.labels == pytest.approx(np.mean([np.var(values, ddof=1) for values in by.values()]))
+    assert audit.record["costs"]["mine"]["label_seconds"] in (12.0, 15.0, 18.0)
+
+
+def test_a_components_key_that_is_wrong_is_named(made: Path, tmp_path: Path) -> None:
+    data = json.loads(made.read_text())
+    data["audits"][0]["components"]["accuracy"]["pictures"] = -3
+    (tmp_path / "audit.json").write_text(json.dumps(data))
+    with pytest.raises(DataError, match=r"components\.accuracy\.pictures"):
+        hqm.design(tmp_path / "audit.json", targets=["mdd<=.2"])
+    data = json.loads(made.read_text())
+    data["audits"][0]["components"]["accuracy"]["values"].pop()
+    (tmp_path / "audit.json").write_text(json.dumps(data))
+    with pytest.raises(DataError, match="do not fit together"):
+        hqm.design(tmp_path / "audit.json", targets=["mdd<=.2"])
+
+
+def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
+    from hqm.commands.cost_record import study_costs
+
+    benchmark = hqm.load(str(make_folder(tmp_path, "timed")))
+    measured = {"tokens_in": 300, "tokens_out": 20, "seconds": 0.5}
+    sheet = {item.id: hqm.Response("Yes.", detail=measured) for item in benchmark.original.items}
+    with hqm.Store(tmp_path / "store.sqlite") as store:
+        who = RecordedRespondent("recorded/a", [Recording("a", "original", 0, sheet)])
+        respondents = administered(store, benchmark, [who])
+        evidence = hqm.gather(benchmark, store, respondents)
+        costs = study_costs(store, evidence, [], [], prices=(2.0, 10.0))
+    (used,) = costs["respondents"].values()
+    assert used == {"answers": 72, "tokens_in": 72 * 300, "tokens_out": 72 * 20, "seconds": 0.5, "price_in": 2.0, "price_out": 10.0}  # fmt: skip
+
+
+# --- the answer ---
+
+
+def test_the_answer_is_the_cheapest_of_all_studies(audit: Audit, parts: StudyParts) -> None:
+    """Every study up to 300 pictures is tried by hand; none that reaches the target costs less."""
+    made = hqm.design(audit, targets=["mdd<=.15"])
+    assert made.cheapest.met
+    assert made.cheapest.answers == made.cheapest.cost == made.cheapest.pictures * made.cheapest.items * made.cheapest.forms * made.cheapest.runs * RESPONDENTS  # fmt: skip
+    pictures, items, forms, runs = np.meshgrid(np.arange(10, 301), (1, 2, 3, 4, 5, 6), range(1, 7), range(1, 11))
+    values = forecast(parts, "mdd", StudySize(pictures=pictures, items=items, forms=forms, runs=runs))
+    cost = pictures * items * forms * runs * RESPONDENTS
+    assert made.cheapest.cost == cost[values <= 0.15].min()
+    assert made.now.pictures == PICTURES
+    assert made.same is not None
+    assert made.saving == pytest.approx(1 - made.cheapest.cost / made.same.cost)
+    assert f"{made.saving:.0%} cheaper" in made.sentence
+    assert "nothing has a price" in made.notes[0]
+    assert StudyDesign.from_dict(json.loads(made.to_json())) == made
+    costs = [point.cost for point in made.curve]
+    best = [point.best for point in made.curve]
+    assert costs == sorted(costs)
+    assert best == sorted(best, reverse=True), "more money never buys less"
+    assert all(point.same is None or point.best <= point.same * (1 + 1e-9) for point in made.curve)
+
+
+def test_the_audited_study_is_forecast_as_it_was_tested(audit: Audit, parts: StudyParts) -> None:
+    """The audit tests differences of one run in one wording from the pictures directly, pair by pair."""
+    tested = audit.audits[0].estimate("discriminability.minimum_difference", "accuracy").value
+    single = forecast(parts, "mdd", StudySize(pictures=PICTURES, items=ITEMS, forms=1, runs=1))
+    assert float(single) == pytest.approx(tested, rel=0.15)
+
+
+def test_several_targets_and_a_type(audit: Audit) -> None:
+    made = hqm.design(audit, targets=["g>=.8", "sem[counting]<=.05", "mdd<=.2"])
+    assert made.cheapest.met
+    assert made.cheapest.extra["counting"] >= 0
+    with pytest.raises(UsageError, match="no hallucination type 'countin'"):
+        hqm.design(audit, targets=["sem[countin]<=.05"])
+
+
+def test_prices_move_the_answer(audit: Audit) -> None:
+    cheap = hqm.design(audit, targets=["mdd<=.12"])
+    dear = hqm.design(
+        audit, targets=["mdd<=.12"], prices=parse_prices('currency="EUR"\n[answers]\n"*"=0.001\n[new]\npicture=5')
+    )
+    assert dear.unit == "EUR"
+    assert dear.cheapest.pictures < cheap.cheapest.pictures
+    assert dear.cheapest.answers > cheap.cheapest.answers
+    most = hqm.design(audit, targets=["mdd<=.12"], prices=parse_prices('[answers]\n"*"=1\n[most]\npictures=40'))
+    assert most.cheapest.pictures <= 40
+
+
+def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
+    prices = parse_prices('[answers]\n"*"=0.01\n[labels]\nhour=30')
+    made = hqm.design(audit, targets=["labelled_sem<=.06"], prices=prices)
+    assert made.cheapest.met
+    assert made.cheapest.labels > 0
+    seconds = audit.record["costs"]["mine"]["label_seconds"]
+    paid = made.cheapest.answers * 0.01 + made.cheapest.labels * RESPONDENTS * seconds / 3600 * 30
+    assert made.cheapest.cost == pytest.approx(paid)
+    assert any("seconds of the labels" in note for note in made.notes)
+    with pytest.raises(UsageError, match="labels may vary and have no price"):
+        hqm.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
+
+
+def test_targets_for_other_respondents(audit: Audit) -> None:
+    made = hqm.design(audit, targets=["rho_g_half_width<=.02"], free=["pictures", "runs", "respondents"])
+    assert made.cheapest.met
+    few = hqm.design(audit, targets=["mean_sem<=.05"], free=["respondents", "pictures"])
+    assert few.cheapest.met
+    assert few.cheapest.respondents > RESPONDENTS
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"targets": ["sem<=.001"], "free": ["runs"]}, r"out of reach: the best is .* in the way stands .*(picture|item).*Let pictures vary"),
+        ({"targets": ["forms>=.9999"], "free": ["pictures"]}, "in the way stands"),
+        ({"targets": ["mdd<=.2"], "free": ["judges"]}, "no judge was asked twice"),
+        ({"targets": ["mdd<=.00001"]}, "out of reach: the best is"),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_reach_is_refused(audit: Audit, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(DesignError, match=words):
+        hqm.design(audit, **settings)
+
+
+def test_what_was_not_measured_is_refused(audit: Audit) -> None:
+    rng = np.random.default_rng(0)
+    right = (rng.random((8, 60, 1, 1)) < np.linspace(0.3, 0.9, 8)[:, None, None, None]).astype(float)
+    with pytest.raises(DesignError, match="no second run was asked"):
+        hqm.design_of_scores(right, targets=["rho_g>=.9"])
+    with pytest.raises(DesignError, match="no second wording"):
+        hqm.design_of_scores(right, targets=["mdd<=.2"], free=["forms"])
+    with pytest.raises(DesignError, match="2 respondents"):
+        hqm.design_of_scores(right[:2], targets=["mdd<=.2"])
+    with pytest.raises(DesignError, match=r"independent respondents say too little of others"):
+        hqm.design_of_scores(right, targets=["mean_sem<=.05"])
+    with pytest.raises(DesignError, match="all respondents are of one family"):
+        hqm.design_of_scores(np.tile(right, (2, 1, 1, 1)), targets=["mean_sem<=.05"], families=["llava"] * 16)
+    types = np.array(["easy", "hard"])[np.arange(60) % 2]
+    right[:, types == "easy"] = 1.0
+    with pytest.raises(DesignError, match="of easy, every answer has the same score"):
+        hqm.design_of_scores(right, targets=["sem[easy]<=.05"], types=types)
+    older = BenchmarkAudit.from_dict({**audit.audits[0].to_dict(), "components": {}})
+    with pytest.raises(DesignError, match="holds no variance components"):
+        hqm.design(older, targets=["mdd<=.1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mdd>=.1", "points the wrong way"), ("mddd<=.1", "Did you mean 'mdd'"), ("mdd", "cannot be read"),
+        ("rho_g>=1", "between 0 and 1"), ("g[counting]>=.8", "no figure of a single type"), ("sem<=-1", "above 0"),
+    ],
+)  # fmt: skip
+def test_a_target_that_means_nothing_is_an_error(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        parse_target(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[new]\npictur = 1", r"unknown key 'new\.pictur'\. Did you mean 'picture'"),
+        ('[answers]\n"*" = -1', "answers"),
+        ("[most]\nruns = 0", r"most\.runs"),
+        ("[tokens.a]\nin = 1", r"'tokens\.a\.out' is missing"),
+        ("hour = 3", r"unknown key 'hour'"),
+        ("[new", "it is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_price_list_with_a_mistake_names_it(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "prices.toml").write_text(text)
+    with pytest.raises(DataError, match=words) as caught:
+        hqm.read_prices(tmp_path / "prices.toml")
+    assert "prices.toml" in str(caught.value)
+
+
+def test_the_example_of_the_page_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    prices, code, shown = (
+        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL)[0] for kind in ("toml", "python", "text")
+    )
+    (tmp_path / "prices.toml").write_text(prices)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert capsys.readouterr().out == shown
+
+
+# --- the command, the report, the comparison ---
+
+
+def test_the_command_says_what_the_function_says(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "design.json"
+    done = CliRunner().invoke(
+        app, ["design", str(made), "--target", "mdd<=.15", "--target", "rho_g>=.8", "--out", str(out)]
+    )
+    assert done.exit_code == 0, done.exception
+    expected = hqm.design(made, targets=["mdd<=.15", "rho_g>=.8"])
+    assert str(expected) in done.output
+    assert StudyDesign.from_dict(json.loads(out.read_text())) == expected
+    printed = CliRunner().invoke(
+        app, ["design", str(made.parent), "--target", "mdd<=.15", "--free", "pictures, runs", "--json"]
+    )
+    assert json.loads(printed.output)["free"] == ["pictures", "runs"]
+
+
+def test_the_report_draws_what_a_study_costs(audit: Audit) -> None:
+    from hqm.reports.html import render
+
+    page = render(audit, None)
+    assert "What a study costs: the smallest difference in accuracy" in page
+    assert "more pictures of one item each, one run, one wording" in page
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
+    """A noisier benchmark of the same size before respondents of the same names."""
+    at = tmp_path_factory.mktemp("other")
+    folder = make_folder(at, "noisier")
+    rows = answers_of(folder, 2)
+    rng = np.random.default_rng(3)
+    for row in rows:
+        if rng.random() < 0.5:
+            row["answer"] = "Yes." if rng.random() < 0.5 else "No."
+    (at / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return hqm.audit(str(folder), recorded=at / "answers.jsonl", metrics="accuracy")
+
+
+def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAudit) -> None:
+    from hqm.reports.compare import comparison_tables, render
+    from hqm.reports.compare_forecast import forecasts_said
+
+    comparison = hqm.compare_audits([audit, other], metrics=["accuracy"], forecast=True)
+    (pair,) = comparison.forecasts
+    assert (pair.unit, pair.cost) == ("answers", 72.0 * RESPONDENTS)
+    assert pair.items == (72, 72)
+    assert pair.trusted(pair.these) == pair.first == "Mine"
+    assert pair.g[0].value > pair.g[1].value
+    said = forecasts_said(comparison)
+    assert said[0].startswith("For these respondents over other pictures, trust Mine rather than Noisier")
+    assert said[1].startswith("For other respondents, ")
+    page = render(comparison)
+    assert "Which to trust for whom, at equal cost" in page
+    (table,) = (t for t in comparison_tables(comparison) if t.name == "forecast")
+    assert len(table.rows) == 2
+    data = json.loads(comparison.to_json())
+    assert data["forecasts"][0]["these"]["difference"] == pair.these.difference
+    assert "components" not in data["measures"][0]
+    assert hqm.compare_audits([audit, other], metrics=["accuracy"]).forecasts == ()
+
+
+def test_unequal_prices_make_unequal_studies(audit: Audit, other: BenchmarkAudit) -> None:
+    from hqm.comparison.forecasting import forecasts
+    from hqm.comparison.measures import measures_of
+
+    measures = measures_of([*audit.audits, other], ["accuracy"])
+    names = [f"m{m}" for m in range(RESPONDENTS)]
+    used = {
+        name: {"answers": 1, "tokens_in": 100, "tokens_out": 0, "price_in": 2.0, "price_out": 0.0}
+        for name in measures[0].scores
+    }
+    twice = {name: {**row, "price_in": 4.0} for name, row in used.items()}
+    (pair,) = forecasts(measures, names, None, {"mine": {"respondents": used}, "noisier": {"respondents": twice}})
+    assert pair.unit == "money"
+    assert pair.items == (72, 36)
+
+
+def test_a_contest_needs_respondents_and_parts() -> None:
+    parts = StudyParts(
+        effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), covariance=((1e-6, 0), (0, 1e-5)),
+        respondents=8, families=8, items=100, pictures=100,
+    )  # fmt: skip
+    sizes = (StudySize(pictures=100), StudySize(pictures=400))
+    compared = compare_studies(parts, parts, sizes, 0.5, 8)
+    assert compared.these.choice == 2
+    assert compared.these.difference == pytest.approx(-math.log(4))
+    assert "needs 10 independent ones" in compared.others.reason
+    assert compared.others.choice == 0
+    # a judge's noise shrinks with its askings, and is never more than the noise of single answers
+    judged = study_parts(ragged()[0], ragged()[1])
+    errors = error_parts(
+        StudyParts(effects=judged.effects, values=judged.values, judge=9.0, per_picture=1, crowd=1),
+        StudySize(askings=4),
+    )
+    assert float(errors[("judge",)]) == pytest.approx(judged.values[-1] / 400)

@@ -1,0 +1,188 @@
+"""The documentation from its first line: the way in one click, an example on every page, terms, and pages that begin in plain words."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+from hqm.reports.glossary import TERMS
+
+import hqm
+from hqm.indicators import statistics
+from tests.conftest import ROOT
+from tests.test_audits import PAGES as AUDITS
+from tests.test_site import DOCS, TRIED, WRITTEN, blocks, page_of
+
+CODE = (
+    "import json, sys\n"
+    f"sys.path.insert(0, {str(DOCS)!r})\n"
+    "from make import glossary, hook, pages, questions, reading\n"
+    "made = dict(pages.made())\n"
+    "print(json.dumps({'made': made, 'questions': dict(questions.grouped()), 'reading': dict(reading.READING),\n"
+    "    'field': dict(glossary.FIELD), 'menu': hook.menu([*made, 'index.md', 'audits/index.md', 'audits/a.md'])}))\n"
+)
+
+
+@pytest.fixture(scope="module")
+def guide() -> dict[str, dict[str, object]]:
+    """What the generator of the site makes."""
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def made(guide: dict[str, dict[str, object]]) -> dict[str, str]:
+    return {page: str(text) for page, text in guide["made"].items()}
+
+
+# --- the first page ---
+
+
+def test_each_of_three_readers_finds_the_way_in_one_click() -> None:
+    table = WRITTEN["index.md"].partition("## Who are you?")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| **")]
+    for who, page in (("write a benchmark", "tutorial_release.md"), ("run models", "tutorial_logs.md"), ("write a paper", "which_coefficient.md")):  # fmt: skip
+        (row,) = [row for row in rows if who in row]
+        assert f"]({page})" in row.split("|")[2], f"{who}: the first step is {page}"
+    before = WRITTEN["index.md"].partition("## Who are you?")[0]
+    assert len(before.splitlines()) < 15, "who reads the first screen sees the table"
+    for page in ("audits/index.md", "glossary.md", "indicators/index.md", "reference.md"):
+        assert f"]({page})" in WRITTEN["index.md"]
+
+
+def test_the_paper_is_cited_with_both_titles() -> None:
+    for name in ("docs/index.md", "README.md", "CITATION.cff", "docs/theory/1_what_a_benchmark_measures.md"):
+        text = " ".join((ROOT / name).read_text("utf-8").split())
+        for part in ("Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks", "Evaluating the Quality of Hallucination Benchmarks", "version 3"):  # fmt: skip
+            assert part.casefold() in text.casefold(), f"{name}: {part}"
+
+
+# --- an example that runs ---
+
+
+def test_every_written_page_has_an_example_that_a_test_runs() -> None:
+    """Python in the pages runs in test_site, the commands of these pages in test_site, test_audits, test_release, test_tutorial_people, test_design, test_shorten and below."""
+    run = {
+        *TRIED,
+        *(f"audits/{name}" for name in AUDITS),
+        "audits/index.md",
+        "tutorial_release.md",
+        "tutorial_people.md",
+        "design.md",
+        "shortening.md",
+        "scale.md",
+    }
+    without = [page for page, text in WRITTEN.items() if ">>> " not in text and page not in run]
+    assert not without
+
+
+@pytest.mark.parametrize("page", ["audits/index.md", "scale.md"])
+def test_the_commands_that_need_nothing_run(page: str) -> None:
+    commands = [
+        line
+        for language, text in blocks(WRITTEN[page])
+        if language == "sh"
+        for line in text.splitlines()
+        if re.match(r"hqm (check|plan) shapes_yesno( -r hf/shapes:steady)?( --limit 100)?$", line)
+    ]
+    assert commands
+    for line in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "hqm.cli", *line.split()[1:]], capture_output=True, text=True, check=False, cwd=ROOT
+        )
+        assert done.returncode == 0, done.stderr
+        assert "shapes_yesno" in done.stdout
+
+
+def test_every_made_page_has_an_example_that_runs(made: dict[str, str]) -> None:
+    """Examples of indicators come from docstrings and the page of worked examples, which run elsewhere."""
+    for page, text in made.items():
+        assert ">>> " in text, page
+        if page.startswith("indicators/") and page != "indicators/index.md":
+            continue
+        code = "\n".join(block for language, block in blocks(text) if language == "python")
+        example = doctest.DocTestParser().get_doctest(code, vars(types.ModuleType("page")), page, page, 0)
+        report: list[str] = []
+        result = doctest.DocTestRunner().run(example, out=report.append)
+        assert result.attempted, page
+        assert not result.failed, "".join(report)
+
+
+# --- terms ---
+
+
+def test_the_glossary_has_the_words_of_the_reports(made: dict[str, str], guide: dict[str, dict[str, str]]) -> None:
+    page = made["glossary.md"]
+    for term, (_, sentence) in TERMS.items():
+        assert f"**{term}**\n:   {sentence[0].upper()}{sentence[1:]}." in page, term
+    assert not set(guide["field"]) & set(TERMS), "a term has one explanation"
+    terms = re.findall(r"^\*\*(.+)\*\*$", page, re.MULTILINE)
+    assert terms == sorted(terms, key=str.casefold)
+    assert {"respondent", "administration", "facet", "item", "form", "criterion", "verdict"} <= set(terms)
+
+
+# --- indicators ---
+
+
+def test_every_indicator_answers_one_question(guide: dict[str, dict[str, list[str]]]) -> None:
+    named = [name for names in guide["questions"].values() for name in names]
+    assert sorted(named) == sorted(hqm.INDICATORS)
+    assert all(title.endswith("?") for title in guide["questions"])
+
+
+def test_the_menu_groups_the_indicators_by_question(guide: dict[str, dict[str, list[str]]]) -> None:
+    entries = {title: pages for entry in guide["menu"] for title, pages in dict(entry).items()}  # type: ignore[call-overload]
+    assert entries["Audits"] == ["audits/index.md", "audits/a.md"]
+    first, *groups = entries["Indicators"]
+    assert first == "indicators/index.md"
+    assert {title: pages for group in groups for title, pages in group.items()} == {
+        title: [page_of(name) for name in names] for title, names in guide["questions"].items()
+    }
+
+
+def test_a_page_opens_in_plain_words_and_ends_with_the_function(
+    made: dict[str, str], guide: dict[str, dict[str, list[str]]]
+) -> None:
+    assert set(guide["reading"]) == set(hqm.INDICATORS)
+    for name, indicator in statistics().items():
+        page = made[page_of(name)]
+        opening = page.split("\n\n")[1]
+        assert opening.startswith(indicator.meaning)
+        assert len(opening.split()) > 8, name
+        assert ">>>" not in opening
+        assert "(\n" not in opening
+        order = [page.index(part) for part in ("**A value.**", "**For which decision.**", "**When it misleads.**", "**In a paper.**", "- Estimates:", "## `hqm.psychometrics.")]  # fmt: skip
+        assert order == sorted(order), name
+        assert ('<figure class="hqm-value">' in page) == ("None in an audit" not in page), (
+            f"{name}: a value has its picture"
+        )
+        last = blocks(page)[-1]
+        assert last[0] == "text", name
+        assert re.match(r"\w+\(\n", last[1]), f"{name} ends with a signature"
+        assert page.rstrip().endswith("```")
+        misleads, paper = guide["reading"][name]
+        assert "[" in paper or "k" in paper, f"{name}: a place for the number"
+        assert paper.endswith(".")
+        assert misleads.endswith(".")
+
+
+# --- which coefficient ---
+
+
+def test_the_decision_table_names_indicators_that_exist() -> None:
+    text = WRITTEN["which_coefficient.md"]
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith('| "')]
+    assert len(rows) >= 10
+    for sentence, report, beside, instead in rows:
+        names = re.findall(r"\[`(\w+)`\]\(indicators/(\w+)\.md\)", report + beside)
+        assert names, sentence
+        for name, page in names:
+            assert page_of(name) == f"indicators/{page}.md"
+            assert name in hqm.INDICATORS
+        assert re.search(r"\[`", report), sentence
+        assert instead.strip()

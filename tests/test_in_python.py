@@ -1,0 +1,279 @@
+"""The Python way: an audit from a path in one call, the same numbers as the command's, and tidy frames of them."""
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.commands.in_python import Settings
+from tests.conftest import ROOT, Run
+
+
+@pytest.fixture
+def answers(dogs: Path, tmp_path: Path) -> Path:
+    """Three respondents, the original form twice and the parallel form once, with one refusal."""
+    targets = {item.id: str(item.target) for item in hqm.load(dogs).original.items}
+    flip = {"yes": "No.", "no": "Yes."}
+    rows: list[dict[str, Any]] = []
+    for k, name in enumerate("abc"):
+        for form, again in (("original", 0), ("original", 1), ("parallel", 0)):
+            for i, (item, target) in enumerate(targets.items()):
+                key = target if form == "original" else {"yes": "no", "no": "yes"}[target]
+                said = flip[key] if (i + again) % 5 < k else key
+                row = {"respondent": name, "form": form, "run": again, "item": item, "answer": said}
+                rows.append({**row, "state": "refused" if (name, form, again, i) == ("a", "original", 0, 3) else "ok"})
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def audit(dogs: Path, answers: Path) -> hqm.BenchmarkAudit:
+    return hqm.audit(dogs, answers)
+
+
+def test_the_estimates_are_those_of_the_command(
+    audit: hqm.BenchmarkAudit, dogs: Path, answers: Path, tmp_path: Path, run: Run
+) -> None:
+    status, _, err = run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q")
+    assert status == 0, err
+    (written,) = hqm.Audit.load(str(tmp_path / "out" / "audit.json")).audits
+    assert hqm.BenchmarkAudit.from_dict(json.loads(json.dumps(audit.to_dict()))) == written
+    # the store that the command wrote gives them again, and nothing is written to it
+    kept = (tmp_path / "out" / "store.sqlite").read_bytes()
+    again = hqm.audit(str(dogs), store=str(tmp_path / "out" / "store.sqlite"))
+    assert again.estimates == audit.estimates
+    assert (tmp_path / "out" / "store.sqlite").read_bytes() == kept
+    # and evidence that was gathered by hand
+    with hqm.Store(str(tmp_path / "out" / "store.sqlite"), readonly=True) as store:
+        assert hqm.audit(hqm.gather(hqm.load(str(dogs)), store)).estimates == audit.estimates
+
+
+def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(dogs: Path, answers: Path, tmp_path: Path) -> None:
+    lines = answers.read_text().splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_text("".join(lines[: len(lines) // 3]))
+    (tmp_path / "bc.jsonl").write_text("".join(lines[len(lines) // 3 :]))
+    whole = hqm.audit(str(dogs), recorded=str(answers)).to_frame("scores")
+    parts = [str(tmp_path / "a.jsonl"), tmp_path / "bc.jsonl"]
+    assert hqm.audit(hqm.load(dogs), recorded=parts).to_frame("scores").equals(whole)
+
+
+def test_settings_reach_where_the_command_line_has_them(dogs: Path, answers: Path, tmp_path: Path) -> None:
+    one_metric = hqm.audit(dogs, answers, metrics="f1").to_frame()
+    assert set(one_metric["metric"]) == {"f1"}
+    key = tmp_path / "corrected.csv"
+    key.write_text("item,target\nq0,no\n")
+    right = hqm.evidence_of(dogs, answers).to_frame().query("item == 'q0' and form == 'original' and run == 0")
+    corrected = hqm.evidence_of(dogs, answers, key=str(key)).to_frame()
+    corrected = corrected.query("item == 'q0' and form == 'original' and run == 0")
+    assert (right["score"].to_numpy() == 1 - corrected["score"].to_numpy()).all()
+    store = tmp_path / "kept.sqlite"
+    hqm.audit(dogs, answers, store=store)
+    assert hqm.audit(dogs, store=store).estimates == hqm.audit(dogs, answers).estimates
+    limited = hqm.audit(dogs, answers, limit=6)
+    assert limited.items == 6
+
+
+def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> None:
+    with pytest.raises(hqm.UsageError, match="there are no answers to look at"):
+        hqm.audit(dogs)
+    with pytest.raises(hqm.UsageError, match="is loaded, and parser is given beside it"):
+        hqm.audit(hqm.load(dogs), answers, parser="strict")
+    with pytest.raises(hqm.UsageError, match="the evidence is gathered"):
+        hqm.audit(hqm.evidence_of(dogs, answers), limit=3)
+    with pytest.raises(hqm.UsageError, match="there is no table 'rows'"):
+        hqm.audit(dogs, answers, limit=4).to_frame("rows")  # type: ignore[arg-type]
+    with pytest.raises(hqm.UsageError, match="stands for several benchmarks"):
+        hqm.audit("shapes", answers)
+    with pytest.raises(hqm.HQMError, match="no such"):
+        hqm.audit(dogs, "nowhere.jsonl")
+
+
+def test_every_setting_of_the_audit_is_one_of_the_evidence() -> None:
+    given = inspect.signature(hqm.evidence_of).parameters
+    assert set(get_type_hints(Settings)) == set(given) - {"benchmark", "recorded"}
+
+
+def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.BenchmarkAudit) -> None:
+    frame = audit.to_frame()
+    assert list(frame.columns) == [
+        "benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference", "value", "low", "high",
+        "level", "method", "n_items", "n_respondents", "unscored", "status", "reason", "flags", "signature",
+    ]  # fmt: skip
+    pooled = frame[frame["group"] == "all"]
+    assert len(pooled) == sum(max(1, len(estimate.intervals)) for estimate in audit.estimates)
+    for estimate in audit.estimates:
+        rows = pooled[pooled["signature"] == estimate.signature]
+        rows = rows[(rows["indicator"] == estimate.indicator) & (rows["other"] == estimate.other)]
+        assert set(rows["inference"]) == ({i.inference for i in estimate.intervals} or {""})
+        for interval in estimate.intervals:
+            row = rows[rows["inference"] == interval.inference].iloc[0]
+            np.testing.assert_array_equal(
+                [row["low"], row["high"], row["level"]], [interval.low, interval.high, interval.level]
+            )
+        np.testing.assert_array_equal(rows["value"], np.nan if estimate.value is None else estimate.value)
+    absent = pooled[pooled["value"].isna()]
+    assert (absent["status"] != "ok").all()
+    assert (absent["reason"] != "").all()
+    # respondents have rows of their own only where the number is theirs: the mean of their agreements is the estimate
+    agreement = frame[(frame["indicator"] == "test_retest.item_agreement") & (frame["metric"] == "accuracy")]
+    each = agreement[agreement["group"] != "all"]
+    assert set(each["group"]) == {"recorded/a", "recorded/b", "recorded/c"}
+    assert each["value"].mean() == pytest.approx(agreement[agreement["group"] == "all"]["value"].iloc[0])
+    assert set(frame[frame["indicator"] == "test_retest.rho_g"]["group"]) == {"all"}
+
+
+def test_the_shifts_of_single_respondents_average_to_the_shift(audit: hqm.BenchmarkAudit) -> None:
+    frame = audit.to_frame()
+    checked = 0
+    for name in ("yes_ratio_shift", "length_shift", "acquiescence"):
+        rows = frame[frame["indicator"] == f"parallel_forms.{name}"]
+        each, pooled = rows[rows["group"] != "all"]["value"], rows[rows["group"] == "all"]["value"]
+        if len(each):
+            assert each.mean() == pytest.approx(pooled.iloc[0])
+            checked += 1
+    assert checked >= 2
+
+
+def test_the_frames_of_scores_and_states_have_every_administration(audit: hqm.BenchmarkAudit) -> None:
+    scores = audit.to_frame("scores")
+    assert not scores.duplicated(["respondent", "form", "run", "judge", "sight", "metric"]).any()
+    assert set(zip(scores["form"], scores["run"], strict=True)) == {("original", 0), ("original", 1), ("parallel", 0)}
+    for who in audit.respondents:
+        row = scores.query("respondent == @who.name and form == 'original' and run == 0 and metric == 'accuracy'").iloc[
+            0
+        ]
+        assert row["score"] == who.scores["accuracy"]
+        np.testing.assert_array_equal([row["low"], row["high"]], who.intervals["accuracy"])
+    states = audit.to_frame("states")
+    assert states["answers"].dtype == np.int64
+    refused = states.query("state == 'refused' and answers > 0")
+    assert refused[["respondent", "form", "run", "answers"]].to_numpy().tolist() == [["recorded/a", "original", 0, 1]]
+
+
+def test_the_frames_of_answers_and_items_are_what_was_scored(dogs: Path, answers: Path) -> None:
+    evidence = hqm.evidence_of(dogs, answers)
+    frame = evidence.to_frame()
+    assert len(frame) == 3 * 3 * 12
+    wide = frame.query("form == 'original' and run == 0").pivot_table(
+        index="respondent", columns="item", values="score", dropna=False
+    )
+    matrix = evidence.first
+    np.testing.assert_array_equal(wide.loc[list(matrix.respondents), [i.id for i in matrix.items]], matrix.values)
+    assert frame[frame["state"] == "refused"]["score"].isna().all()
+    items = evidence.to_frame("items").set_index("item")
+    assert list(items.index) == [f"q{i}" for i in range(12)]
+    assert items.loc["q3", "n_scored"] == 2
+    assert items.loc["q0", "target"] == "yes"
+    # pandas by itself gives the same, from the frame of answers
+    means = frame.query("form == 'original' and run == 0").groupby("item")["score"].mean()
+    np.testing.assert_allclose(items["mean_score"], means.loc[items.index])
+    scores = wide.drop(columns="q3")
+    rest = {
+        item: scores[item].corr(scores.drop(columns=item).mean(axis=1)) for item in scores if scores[item].std() > 0
+    }
+    known = items["rest_correlation"].dropna()
+    assert len(known) > 3
+    # q3 has a refused answer, so the pandas way leaves it out of the rest; the others differ by that one item at most
+    for item, value in rest.items():
+        assert np.sign(known[item]) == np.sign(value) or abs(value) < 0.1
+
+
+def test_several_benchmarks_are_one_frame(audit: hqm.BenchmarkAudit) -> None:
+    both = hqm.Audit((audit, audit)).to_frame("scores")
+    assert len(both) == 2 * len(audit.to_frame("scores"))
+
+
+def test_an_audit_without_estimates_still_has_the_columns(audit: hqm.BenchmarkAudit) -> None:
+    from dataclasses import replace
+
+    empty = replace(audit, estimates=()).to_frame()
+    assert list(empty.columns) == list(audit.to_frame().columns)
+    assert empty.dtypes.equals(audit.to_frame().dtypes)
+
+
+def test_importing_hqm_loads_nothing_heavy() -> None:
+    code = "import sys, hqm; print([m for m in ('numpy', 'pandas', 'scipy', 'typer', 'torch') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_readers_take_strings(tmp_path: Path, dogs: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"item": "q0", "target": "no"}\n')
+    path = str(tmp_path / "rows.jsonl")
+    assert hqm.read_records(path) == hqm.read_records(Path(path)) == [{"item": "q0", "target": "no"}]
+    assert hqm.read_json(path) == {"item": "q0", "target": "no"}
+    assert hqm.read_text(path) == Path(path).read_text()
+    assert hqm.Card.load(str(dogs / "card.toml")) == hqm.Card.load(dogs / "card.toml")
+    assert tuple(hqm.read_key(path, hqm.load(str(dogs))).changed) == ("q0",)
+    assert hqm.Policy.load("release-small") == hqm.Policy.load(Path("release-small"))
+
+
+def test_a_part_is_loaded_by_its_name(make_benchmark: Any) -> None:
+    rows = [{"id": str(i), "prompt": "Is it red?", "target": "yes", "part": "xy"[i % 2]} for i in range(6)]
+    folder = make_benchmark(rows)
+    assert [item.id for item in hqm.load(folder, part="y").original.items] == ["1", "3", "5"]
+    with pytest.raises(hqm.UsageError, match="has no part 'z'"):
+        hqm.load(folder, part="z")
+
+
+@pytest.mark.data
+def test_the_data_root_may_be_called_root(data: Path) -> None:
+    by_root = hqm.load("pope", root=str(data), part="coco_random").original
+    assert by_root == hqm.load("pope", data=data).original.only("coco_random")
+    with pytest.raises(hqm.UsageError, match="given twice"):
+        hqm.load("pope", root=data, data=data)
+
+
+@pytest.mark.data
+def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(data: Path, tmp_path: Path) -> None:
+    """RePOPE's files answer all parts; a log of all parts is cut to the one that is asked for."""
+    for name in ("llava-v1.5-7b_pope.jsonl", "llava_pope_test.jsonl"):
+        (tmp_path / name).write_bytes((data / "logs" / "llava" / name).read_bytes())
+    log = tmp_path / "llava-v1.5-7b_pope.jsonl"
+    evidence = hqm.evidence_of("pope", log, root=data, part="coco_adversarial", metrics="accuracy")
+    frame = evidence.to_frame()
+    assert len(frame) == 3000
+    # 2,554 of the 3,000 answers are right, counted from the two files by their ids; the release misspells image
+    lines = (tmp_path / "llava_pope_test.jsonl").read_text().splitlines()
+    asked = {row["question_id"]: row for row in map(json.loads, lines)}
+    lines = (data / "pope" / "coco_pope_adversarial.json").read_text().splitlines()
+    gold = {(r["image"], r["text"].replace("imange", "image")): r["label"] for r in map(json.loads, lines)}
+    right = 0
+    for given in map(json.loads, log.read_text().splitlines()):
+        question = asked[given["question_id"]]
+        if question["category"] == "adversarial":
+            text = question["text"].split("\n")[0].replace("imange", "image")
+            right += gold[question["image"], text] == given["text"].strip().lower()
+    assert right == 2554
+    assert frame["score"].sum() == right
+    # a benchmark that was loaded with its part says the same
+    loaded = hqm.load("pope", root=str(data), part="coco_adversarial")
+    assert hqm.evidence_of(loaded, str(log), metrics="accuracy").to_frame().equals(frame)
+    assert {finding.name for finding in evidence.findings} >= {"repope-label", "repope-ambiguous"}
+
+
+@pytest.mark.data
+def test_the_readmes_python_prints_what_it_shows(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import doctest
+    import re
+
+    for name in ("llava-v1.5-7b_pope.jsonl", "llava_pope_test.jsonl"):
+        (tmp_path / name).write_bytes((data / "logs" / "llava" / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HQM_DATA", str(data))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code = "\n".join(
+        block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if block.startswith(">>>")
+    )
+    example = doctest.DocTestParser().get_doctest(code, {}, "README.md", "README.md", 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(example, out=report.append)
+    assert result.attempted == 3
+    assert result.failed == 0, "".join(report)

@@ -1,0 +1,338 @@
+"""Ctrl-C in every phase of a command: one sentence, status 130, nothing lost, no traceback; and what a long wait says."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.core import TyperCommand
+
+from hqm.cli import main
+from hqm.commands.help import GroupedCommand
+from hqm.commands.interrupt import interruption
+from hqm.respondents.waits import is_idle, listening, waiting
+from tests.conftest import write_benchmark
+from tests.judge_server import JudgeServer
+from tests.test_interruptions import count, hearing, until
+
+HQM = [sys.executable, "-m", "hqm"]
+FROM_THE_FIRST_LINE = [sys.executable, "-c", "import hqm.__main__ as program; print('up', flush=True); program.main()"]
+"""The program, which says that Python has come as far as its first line."""
+
+SLOW = """
+import hashlib, time
+from hqm import Response
+from hqm.respondents.waits import waiting
+
+
+class SlowRespondent:
+    live = True
+
+    def __init__(self, name):
+        self.name = str(name)
+        self.phase = name.target
+
+    def identity(self):
+        return {"kind": "slow", "model": self.phase}
+
+    def answer(self, requests):
+        first, *others = requests
+        if self.phase == "loading":
+            with waiting(f"loading {self.name}"):
+                time.sleep(600)
+        yield [(first, Response("Yes."))]
+        if self.phase == "stuck":
+            hashlib.pbkdf2_hmac("sha256", b"x", b"y", 2_000_000_000)
+        yield [(request, Response("Yes.")) for request in others]
+
+    def close(self):
+        pass
+"""
+ADAPTER = """
+import time
+from hqm import Benchmark
+
+
+class Dawdling(Benchmark):
+    def score(self, item, response):
+        print("scoring", flush=True)
+        time.sleep(600)
+        return super().score(item, response)
+"""
+
+
+@pytest.fixture
+def signs(tmp_path: Path) -> Path:
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes" if i % 2 else "no"}
+        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"])
+    ]
+    return write_benchmark(tmp_path / "signs", rows, name="signs")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a package brings a respondent that is slow in the phase that its name says."""
+    folder = tmp_path / "site"
+    (folder / "slow-1.0.dist-info").mkdir(parents=True)
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n")
+    (folder / "slow-1.0.dist-info" / "entry_points.txt").write_text("[hqm.respondents]\nslow = slow:SlowRespondent\n")
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def start(command: list[str], environment: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+        preexec_fn=hearing,
+    )
+
+
+def until_said(process: "subprocess.Popen[str]", text: str) -> str:
+    """The lines of the error stream up to one that has this text."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return said
+    raise AssertionError(f"{text!r} was never said: {said}")
+
+
+def in_one_sentence(err: str) -> None:
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert err.count("hqm: interrupted") == 1, err
+
+
+def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
+    signs: Path, site: dict[str, str], tmp_path: Path
+) -> None:
+    process = start([*HQM, "run", str(signs), "-r", "slow/loading", "--store", str(tmp_path / "s.sqlite")], site)
+    said = until_said(process, "15 s so far")
+    assert "hqm: loading slow/loading: 5 s so far\n" in said
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    in_one_sentence(err)
+    assert "hqm: interrupted. What was answered is stored; go on with\n  hqm run" in err
+
+
+def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
+    signs: Path, site: dict[str, str], tmp_path: Path
+) -> None:
+    """The main thread is in C, where no handler of Python's runs."""
+    store = tmp_path / "s.sqlite"
+    process = start(
+        [*HQM, "run", str(signs), "-r", "slow/stuck", "--forms", "original", "--runs", "1", "--store", str(store)], site
+    )
+    until(lambda: count(store) == 1, process)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None, "the first one is a wish"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "hqm: stopped at once. What was stored stays stored; the batch in hand is lost." in err
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert count(store) == 1
+
+
+def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
+    (signs / "adapter.py").write_text(ADAPTER)
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        "".join(json.dumps({"respondent": "a", "item": f"q{i}", "answer": "Yes"}) + "\n" for i in range(6))
+    )
+    out = tmp_path / "out"
+    process = start([*HQM, "audit", str(signs), "--recorded", str(answers), "--forms", "original", "--out", str(out)])
+    assert process.stdout is not None
+    while "scoring" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    in_one_sentence(err)
+    assert "What was answered is stored; go on with\n  hqm audit" in err
+    assert count(out / "store.sqlite") == 6
+    assert not (out / "audit.json").exists()
+
+
+@pytest.mark.slow
+def test_at_any_moment_of_an_audit(tmp_path: Path) -> None:
+    """From the first line on, through loading, scoring, estimating and drawing, up to the end."""
+    rows = [
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "type": "existence",
+        }
+        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"] * 20)
+    ]
+    folder = write_benchmark(tmp_path / "many", rows, name="many", types=["existence"], labelled=True)
+    answers = tmp_path / "answers.jsonl"
+    lines = [
+        json.dumps({"respondent": f"r{k}", "run": run, "item": f"q{i}", "answer": "Yes" if (i * k + run) % 3 else "No"})
+        for k in range(1, 7) for run in (0, 1) for i in range(120)
+    ]  # fmt: skip
+    answers.write_text("\n".join(lines))
+    command = ["audit", str(folder), "--recorded", str(answers), "--forms", "original", "--out", str(tmp_path / "out")]
+    began = time.monotonic()
+    subprocess.run([*HQM, *command, "--quiet"], check=True, capture_output=True)
+    whole = time.monotonic() - began
+    interrupted = 0
+    for step in range(8):
+        process = start([*FROM_THE_FIRST_LINE, *command])
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(whole * (step + 0.05) / 9)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode in (0, 130), err
+        if process.returncode:
+            interrupted += 1
+            in_one_sentence(err)
+    assert interrupted >= 4
+    assert count(tmp_path / "out" / "store.sqlite") == 1440
+    json.loads((tmp_path / "out" / "audit.json").read_text())
+
+
+@pytest.mark.parametrize("moment", ["parse_args", "invoke"])
+def test_before_and_after_the_function_of_a_command(
+    moment: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """typer turns Ctrl-C in its own code into a silent exit."""
+    theirs = getattr(TyperCommand, moment)
+
+    def ours(self: TyperCommand, *arguments: Any) -> Any:
+        theirs(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GroupedCommand, moment, ours)
+    monkeypatch.setattr(sys, "argv", ["hqm", "list"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    err = capsys.readouterr().err
+    in_one_sentence(err)
+    assert "What was written is kept; the same command goes on, or begins again\n  hqm list" in err
+
+
+JUDGED = """
+from hqm import Benchmark, Verdict
+
+
+class Judged(Benchmark):
+    roles = ("judge",)
+
+    async def judge(self, item, response, ask):
+        reply = await ask("judge", f"Is this true? {item.id} {response.text}")
+        return Verdict(float("yes" in reply.lower()))
+"""
+
+
+@pytest.fixture
+def judge() -> Iterator[JudgeServer]:
+    server = JudgeServer(lambda _prompt, _body: "yes", delay=1.0)
+    yield server
+    server.stop()
+
+
+def test_while_a_judge_is_asked_what_it_replied_is_stored(judge: JudgeServer, tmp_path: Path) -> None:
+    rows = [{"id": f"q{i}", "prompt": f"What is number {i}?", "target": "x"} for i in range(120)]
+    folder = write_benchmark(tmp_path / "judged", rows, name="judged", task="vqa")
+    (folder / "adapter.py").write_text(JUDGED)
+    answers, out = tmp_path / "answers.jsonl", tmp_path / "out"
+    answers.write_text(
+        "".join(json.dumps({"respondent": "a", "item": f"q{i}", "answer": "x"}) + "\n" for i in range(120))
+    )
+    arguments = [
+        "audit",
+        str(folder),
+        "--recorded",
+        str(answers),
+        "--forms",
+        "original",
+        "--judge",
+        judge.name(),
+        "--out",
+        str(out),
+    ]
+    process = start([*HQM, *arguments])
+    until(lambda: len(judge.prompts) >= 20, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    in_one_sentence(err)
+    assert "interrupted: the judges' replies are stored in" in err
+    stored = count(out / "store.sqlite") - 120
+    assert 20 <= stored == len(judge.prompts) < 120, "what the judge was asked, and is paid for, is stored"
+
+
+# --- the pieces ---
+
+
+def test_the_first_ctrl_c_ends_a_wait_in_this_process() -> None:
+    with pytest.raises(KeyboardInterrupt), interruption(quiet=True, idle=is_idle), waiting("loading"):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    with interruption(quiet=True, idle=is_idle) as stop:
+        with waiting("loading", idle=False):
+            os.kill(os.getpid(), signal.SIGINT)
+            until(stop)
+        assert not is_idle()
+
+
+def test_who_listens_hears_each_wait_begin_and_end() -> None:
+    heard: list[tuple[str, bool]] = []
+    with listening(lambda what, begins: heard.append((what, begins))):
+        with waiting("loading a"):
+            assert is_idle()
+        with pytest.raises(ValueError, match="broken"), waiting("loading b"):
+            raise ValueError("broken")
+    with waiting("loading c"):
+        pass
+    assert heard == [("loading a", True), ("loading a", False), ("loading b", True), ("loading b", False)]
+
+
+def test_a_wait_is_told_of_once_for_all_workers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hqm.commands import progress
+    from hqm.respondents.waits import tell
+
+    monkeypatch.setattr(progress, "FIRST", 0.05)
+    monkeypatch.setattr(progress, "THEN", (0.1, 600.0))
+    with progress.telling_of_waits():
+        tell("loading m", True)
+        tell("loading m", True)
+        time.sleep(0.5)
+        tell("loading m", False)
+        tell("loading m", False)
+        for thread in threading.enumerate():
+            if thread.daemon and thread is not threading.current_thread() and "_tell" in thread.name:
+                thread.join(10)
+    err = capsys.readouterr().err
+    assert err.count("loading m: 0 s so far") == 2
+    with progress.telling_of_waits(quiet=True):
+        tell("loading m", True)
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""

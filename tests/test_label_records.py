@@ -1,0 +1,111 @@
+"""The store of labels: append-only, what stands after undo, adjudication beside raw labels, a kill in the middle."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hqm import StoreError, UsageError
+from hqm.labels.plan import labels_path
+from hqm.labels.records import LabelStore
+
+
+def test_what_stands_is_the_latest_label_that_was_not_taken_back(tmp_path: Path) -> None:
+    path = labels_path(tmp_path / "plan.jsonl")
+    with LabelStore(path) as store:
+        store.add("u1", "anna", {"label": 1}, 1000)
+        store.add("u1", "anna", {"label": 0, "note": "the cup is red"}, 500)
+        store.add("u1", "ben", {"label": None}, 700)
+        store.add("u2", "anna", {"label": 1}, 900)
+        assert store.undo("anna") == "u2"
+        assert store.undo("clara") is None
+    with LabelStore(path, readonly=True) as store:
+        standing = {(label.uid, label.rater): (label.label, label.note, label.milliseconds) for label in store.labels()}
+        assert standing == {("u1", "anna"): (0, "the cup is red", 500), ("u1", "ben"): (None, "", 700)}
+        rows = store.rows()
+        assert [row.undone for row in rows] == [None] * 5 + [5]
+        assert len({row.entry for row in rows}) == 5, "note and label were given together"
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_undo_takes_back_all_that_was_said_of_the_answer() -> None:
+    with LabelStore(":memory:") as store:
+        store.add("u1", "anna", {"label": 1})
+        store.add("u2", "anna", {"label": 1})
+        store.add("u1", "anna", {"label": 0})
+        assert store.undo("anna") == "u1"
+        assert [(label.uid, label.label) for label in store.labels()] == [("u2", 1)]
+        assert store.undo("anna") == "u2"
+        assert store.undo("anna") is None
+
+
+def test_an_adjudicated_label_stands_beside_the_raw_ones() -> None:
+    with LabelStore(":memory:") as store:
+        store.add("u1", "anna", {"label": 1})
+        store.add("u1", "ben", {"label": 0})
+        store.add("u1", "owner", {"label": 0}, by="adjudication")
+        assert [(label.rater, label.label, label.by) for label in store.labels()] == [
+            ("anna", 1, "rater"), ("ben", 0, "rater"), ("owner", 0, "adjudication"),
+        ]  # fmt: skip
+        assert store.undo("owner") is None, "an adjudication is no rater's label"
+        assert store.undo("owner", by="adjudication") == "u1"
+        assert len(store.labels()) == 2
+
+
+def test_nothing_is_changed_or_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "plan.labels.sqlite"
+    with LabelStore(path) as store:
+        store.add("u1", "anna", {"label": 1})
+    db = sqlite3.connect(path)
+    for statement in ("UPDATE labels SET value = '0'", "DELETE FROM labels"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            db.execute(statement)
+    db.close()
+
+
+def test_what_cannot_be_stored_is_replaced_and_a_label_needs_its_field() -> None:
+    with LabelStore(":memory:") as store:
+        store.add("u1", "anna", {"label": 1, "note": "a\0b \ud800 <script>"})
+        assert store.labels()[0].note == "a\ufffdb \ufffd <script>"
+        with pytest.raises(UsageError, match="label"):
+            store.add("u1", "anna", {"note": "nothing else"})
+        with pytest.raises(UsageError, match="guess"):
+            store.add("u1", "anna", {"label": 1}, by="guess")  # type: ignore[arg-type]
+
+
+def test_what_is_no_store_of_labels_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no labels yet"):
+        LabelStore(tmp_path / "none.sqlite", readonly=True)
+    (tmp_path / "text.sqlite").write_text("this is no database, and long enough to be read as one" * 100)
+    with pytest.raises(StoreError, match="SQLite says"):
+        LabelStore(tmp_path / "text.sqlite")
+    db = sqlite3.connect(tmp_path / "other.sqlite")
+    db.execute("CREATE TABLE other (a)")
+    db.close()
+    with pytest.raises(StoreError, match="no store of labels"):
+        LabelStore(tmp_path / "other.sqlite")
+
+
+def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / "plan.labels.sqlite"
+    code = (
+        "import sys; from hqm.labels.records import LabelStore\n"
+        "store, i = LabelStore(sys.argv[1]), 0\n"
+        "while True:\n"
+        "    store.add(f'u{i}', 'anna', {'label': 1, 'note': 'x'}); print(i, flush=True); i += 1\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = [int(process.stdout.readline()) for _ in range(20)]
+    os.kill(process.pid, signal.SIGKILL)
+    said += [int(line) for line in process.stdout.read().split()]
+    process.wait()
+    with LabelStore(path) as store:
+        kept = [label.uid for label in store.labels()]
+    assert kept[: len(said)] == [f"u{i}" for i in said]
+    assert len(kept) - len(said) <= 1, "the label in flight"
+    assert all(len(label.values) == 2 for label in LabelStore(path).labels()), "no label is half there"

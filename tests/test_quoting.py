@@ -1,0 +1,241 @@
+"""Sentences to copy, `hqm verify`, the quality card and the badge; and the page that they stand on, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hqm.reports.card import badge, quality_card
+from hqm.reports.details import default_policy
+from hqm.reports.html import render
+from hqm.reports.names import FLAG_WORDS
+from hqm.reports.quoting import bibtex, quotes
+from hqm.reports.sentences import in_short
+from hqm.reports.tables import interval, number, places
+
+from hqm import FLAGS, Audit, BenchmarkAudit, hold_against, short_signature
+from tests.browser import CHROMIUM, Browser, chromium
+from tests.conftest import Run
+from tests.test_report import Page
+from tests.test_sentences import FLOOR, MDC, PAIRS, RHO, SEM, SHIFT, TESTED, audit_of, est, typed
+
+R = est("criterion.pearson", 0.93, (0.9, 0.96), (0.8, 0.98))
+ICC = est("parallel_forms.icc_a1", 0.5, (0.4, 0.6), (0.2, 0.7))
+QUESTIONS = (
+    "Do the scores repeat?", "Does the wording change them?", "Do they agree with people?", "Which respondents did it separate?",
+    "Are items faulty?", "How many more items?", "Can I quote it?",
+)  # fmt: skip
+
+
+def whole(**fields: object) -> BenchmarkAudit:
+    flags = tuple(
+        {"flag": flag, "metric": "accuracy", "about": "", "sentence": "something was seen", "what_to_do": FLAGS[flag], "numbers": {}, "note": False}
+        for flag in FLAGS
+    )  # fmt: skip
+    return audit_of(RHO, FLOOR, SEM, MDC, SHIFT, ICC, R, PAIRS, TESTED, typed(0.06, 0.02), flags=flags, **fields)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.json"
+    path.write_text(Audit((whole(),)).to_json())
+    return path
+
+
+def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature() -> None:
+    by_title = {quote.title: quote for quote in quotes(whole(), "0.1.0")}
+    assert set(by_title) == {
+        "Repeatability",
+        "Another wording: parallel",
+        "Shift by the wording: parallel",
+        "Agreement with people",
+        "Separation",
+    }
+    for title, estimate in (("Repeatability", RHO), ("Agreement with people", R), ("Another wording: parallel", ICC)):
+        sentence = by_title[title].sentence
+        for inference, over in (
+            ("fixed_models", "for these respondents on other items like these"),
+            ("model_population", "for other respondents like these"),
+        ):
+            span = estimate.interval(inference)
+            assert span is not None
+            assert f"95% interval {interval(span, places(estimate))} {over}" in sentence
+        assert f"signature {short_signature(estimate.signature)})." in sentence
+    assert "39 of the 45 pairs" in by_title["Separation"].sentence
+    assert "no interval: it describes these respondents and items, and nothing else" in by_title["Separation"].sentence
+    assert not any(quote.title == "Without the pictures" for quote in quotes(whole(), "0.1.0")), (
+        "what is not measured is not quoted"
+    )
+
+
+def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
+    for quote in quotes(whole(), "0.1.0"):
+        assert re.fullmatch(r"[0-9a-f]{12}", quote.short)
+        status, out, _ = run("verify", quote.short, written)
+        assert status == 0
+        assert quote.signature in out
+        (estimate,) = json.loads(run("verify", quote.short, written, "--json")[1])["estimates"]
+        assert estimate["signature"] == quote.signature
+        assert run("verify", quote.signature, written)[0] == 0
+    status, out, _ = run("verify", short_signature(RHO.signature), written)
+    assert f"test_retest.rho_g of accuracy is {number(RHO.value, 4)}" in out
+    assert interval(RHO.interval("fixed_models"), 4) in out
+
+
+def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: Run) -> None:
+    other = replace(
+        whole(), estimates=tuple(replace(e, signature=e.signature.replace("@1", "@2")) for e in whole().estimates)
+    )
+    (tmp_path / "other.json").write_text(Audit((other,)).to_json())
+    status, out, _ = run("verify", short_signature(RHO.signature), tmp_path / "other.json")
+    assert (status, "has no number with the signature" in out) == (1, True)
+    status, _, error = run("verify", "not-a-signature", written)
+    assert (status, "is no signature" in error) == (2, True)
+
+
+def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
+    audit = Audit((replace(whole(), estimates=(RHO, PAIRS)),))
+    gate = hold_against(audit, default_policy())
+    text = quality_card(audit, default_policy())
+    assert len(text.splitlines()) <= 40
+    missing = [test.what for test in gate.tests if test.outcome == "NOT MEASURED"]
+    assert missing
+    (line,) = [line for line in text.splitlines() if line.startswith("Not measured: ")]
+    assert all(what in line for what in missing)
+    passed = sum(test.outcome == "PASS" for test in gate.tests)
+    assert f"not passed ({passed} of {len(gate.tests)} tests passed" in text
+    assert all(f"| {question} |" in text for question in QUESTIONS)
+    assert short_signature(RHO.signature) in text
+
+
+def test_the_badge_is_one_picture_that_says_what_was_not_measured(written: Path, tmp_path: Path, run: Run) -> None:
+    assert run("card", written, "--to", tmp_path / "card.md", "--badge", tmp_path / "badge.svg")[0] == 0
+    text = (tmp_path / "badge.svg").read_text()
+    root = ElementTree.fromstring(text)
+    assert root.tag.endswith("svg")
+    assert not re.search(r"href|url\(|<image|<script|https?://(?!www\.w3\.org)", text)
+    gate = hold_against(Audit.load(written), default_policy())
+    failed, missing = ([t.what for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED"))
+    label = root.attrib["aria-label"]
+    assert f"{len(failed)} failed" in label
+    assert f"{len(missing)} not measured" in label
+    title = next(child.text or "" for child in root if child.tag.endswith("title"))
+    assert all(what in title for what in missing)
+    assert (tmp_path / "card.md").read_text() == quality_card(Audit.load(written), default_policy())
+    strict = '<script>"&'
+    assert "<script>" not in badge(replace(Audit.load(written)), default_policy().model_copy(update={"name": strict}))
+
+
+def test_a_card_is_held_against_the_policy_that_is_named(written: Path, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "own.toml").write_text('name = "own"\n[required]\nfacets = ["run"]\n')
+    status, out, error = run("card", written, "--policy", tmp_path / "own.toml")
+    assert status == 0, error
+    assert "Policy “own”" in out
+
+
+def test_bibtex_names_the_benchmark_as_its_card_cites_it() -> None:
+    audit = replace(
+        whole(), release={"citation": "A. Author (2021), Dogs & cats", "url": "https://example.org/x", "licence": ""}
+    )
+    text = bibtex(audit, "0.1.0")
+    assert re.findall(r"^@(\w+)\{", text, re.MULTILINE) == ["misc", "article", "software"]
+    assert "note = {A. Author (2021), Dogs \\& cats}" in text
+    assert "year = {2021}" in text
+    own = "@inproceedings{dogs2021,\n  title = {Dogs},\n}"
+    assert bibtex(replace(audit, release={"citation": own}), "0.1.0").startswith(own)
+    assert text.count("{") == text.count("}")
+
+
+# --- the page ---
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here")
+    with chromium(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+def group() -> Audit:
+    names = ("captions", "multiple choice", "short answers", "yes and no")
+    return Audit(tuple(replace(whole(), benchmark=f"made_{i}", title=f"Made: {name}") for i, name in enumerate(names)))
+
+
+def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text(render(Audit((whole(),))))
+    browser.open(tmp_path / "one.html", 1280, 900)
+    seen = browser.evaluate(
+        "[...document.querySelectorAll('.short dt')].map((dt) => [dt.textContent, dt.nextElementSibling.querySelector('.verdict')?.textContent ?? '', dt.getBoundingClientRect().bottom])"
+    )
+    by_question = {question: (verdict, bottom) for question, verdict, bottom in seen}
+    verdicts = {point.question: point.verdict for point in in_short(whole())}
+    for question in QUESTIONS:
+        assert by_question[question][0] == verdicts[question] != ""
+        assert by_question[question][1] <= 900
+    assert by_question["Do the scores repeat?"][0].startswith("Yes (rho_G 0.9970)")
+    assert by_question["Does the wording change them?"][0] == "Yes: the mean moves by −9.3 percentage points."
+    assert by_question["Which respondents did it separate?"][0] == "39 of 45 pairs."
+    assert browser.evaluate("document.querySelector('.fix ol').children.length") == 5
+    more = browser.evaluate("document.querySelector('.fix p a').textContent")
+    every = browser.evaluate("document.querySelectorAll('.advice li').length")
+    assert more == f"and {every - 5} more"
+    assert browser.errors == []
+
+
+def test_a_group_opens_with_one_table_that_fits_the_first_screen(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "group.html").write_text(render(group()))
+    browser.open(tmp_path / "group.html", 1280, 900)
+    assert browser.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= 900
+    assert browser.evaluate("document.querySelectorAll('#summary table').length") == 1
+    assert browser.evaluate("[...document.querySelectorAll('details.benchmark')].map((d) => d.open)") == [False] * 4
+    browser.evaluate("document.querySelectorAll('#summary tbody th a')[2].click()")
+    browser.wait("document.querySelectorAll('details.benchmark')[2].open")
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_tables_become_cards_on_a_narrow_screen(browser: Browser, tmp_path: Path, dark: bool) -> None:
+    for name, audit in (("one", Audit((whole(),))), ("group", group())):
+        (tmp_path / f"{name}.html").write_text(render(audit))
+        browser.open(tmp_path / f"{name}.html", 400, 900, dark=dark)
+        browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 400
+        wide = "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.getAttribute('aria-label'))"
+        assert browser.evaluate(wide) == []
+        shown = "(() => { const td = document.querySelector('td[data-label]'); return getComputedStyle(td, '::before').content.includes(td.dataset.label); })()"
+        assert browser.evaluate(shown)
+    assert browser.errors == []
+
+
+def test_flags_are_words_with_the_constant_behind() -> None:
+    assert set(FLAG_WORDS) == set(FLAGS)
+    parsed = Page(render(Audit((whole(),))))
+    text = " ".join(parsed.text)
+    shown = text[: text.index("“use strict”")] if "“use strict”" in text else text.partition('"use strict"')[0]
+    assert not [flag for flag in FLAGS if re.search(rf"\b{flag}\b", shown.partition("@layer")[0]) and "_" in flag]
+    titles = {attributes.get("title") or "" for _, attributes in parsed.tags}
+    assert all(any(flag in title for title in titles) for flag in FLAGS)
+    assert all(words[:1].upper() + words[1:] in text for words in FLAG_WORDS.values())
+
+
+def test_the_gate_stands_in_the_report(written: Path) -> None:
+    text = " ".join(" ".join(Page(render(Audit.load(written))).text).split())
+    gate = hold_against(Audit.load(written), default_policy())
+    for test in gate.tests:
+        assert " ".join(test.sentence.split())[1:60] in text, test.sentence
+    assert "Policy “default”: not passed" in text
+
+
+def test_a_score_on_another_scale_is_no_percentage_point() -> None:
+    rows = tuple(
+        replace(row, scores={"accuracy": 2.5}, cells={c: {"accuracy": 2.5} for c in row.cells})
+        for row in whole().respondents
+    )
+    verdicts = {point.question: point.verdict for point in in_short(replace(whole(), respondents=rows))}
+    assert verdicts["Does the wording change them?"] == "Yes: the mean moves by −0.093 in units of accuracy."

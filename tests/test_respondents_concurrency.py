@@ -1,0 +1,211 @@
+"""How many requests are in flight at a server: servers of several kinds in simulated time, and real ones."""
+
+import heapq
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hqm import Request, Response, Sampling, make_respondent
+from hqm.respondents.base import RespondentName
+from hqm.respondents.concurrency import Concurrency
+from hqm.respondents.openai import OpenAIRespondent
+from hqm.respondents.vllm import VllmRespondent
+from tests.servers import JSON, PlannedServer, completion, question
+
+Latency = Callable[[int, float], float]
+"""Requests in flight and the time now -> seconds until the answer."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated asking: answers a second, and the numbers in flight that were allowed, answer by answer."""
+
+    rate: float
+    limits: Sequence[int]
+    refusals: int
+
+    @property
+    def late(self) -> float:
+        """The mean number over the second half."""
+        half = self.limits[len(self.limits) // 2 :]
+        return sum(half) / len(half)
+
+
+def simulate(
+    latency: Latency, questions: int, *, holds: float = math.inf, first: int = 8, most: int = 256
+) -> Simulated:
+    """Ask a server whose latency is a function, and which turns away what is beyond `holds` in flight, for half a second."""
+    concurrency, order = Concurrency(first, most), count()
+    concurrency.begin(0.0)
+    flying: list[tuple[float, int, float, bool]] = []
+    left, now, paused, refusals, limits = questions, 0.0, 0.0, 0, []
+    while left or flying:
+        now = now if flying else max(now, paused)
+        while left and now >= paused and len(flying) < concurrency.limit:
+            left -= 1
+            refused = sum(not turned for *_, turned in flying) >= holds
+            heapq.heappush(
+                flying, (now + (0.01 if refused else latency(len(flying) + 1, now)), next(order), now, refused)
+            )
+        now, _, began, refused = heapq.heappop(flying)
+        if refused:
+            concurrency.refused(began, now)
+            refusals, left, paused = refusals + 1, left + 1, now + 0.5
+        elif left:
+            concurrency.answered(began, now)
+        limits.append(concurrency.limit)
+    return Simulated(questions / now, limits, refusals)
+
+
+class Queue:
+    """The latency of a server that answers `rate` a second after `base` seconds, and lets the rest wait."""
+
+    def __init__(self, rate: float, base: float, rng: random.Random) -> None:
+        self.rate, self.base, self.rng, self.free = rate, base, rng, 0.0
+
+    def __call__(self, _flying: int, now: float) -> float:
+        self.free = max(now, self.free) + self.rng.uniform(0.5, 1.5) / self.rate
+        return self.free - now + self.base * self.rng.uniform(0.6, 1.4)
+
+
+# --- simulated time ---
+
+
+def test_the_number_doubles_where_every_request_brings_more() -> None:
+    rng = random.Random(1)
+    seen = simulate(lambda *_: rng.lognormvariate(-3, 0.5), 4000)
+    assert seen.limits[300] >= 128, "8, 16, 32, 64, 128: five rounds"
+    assert seen.late > 150
+    assert seen.rate > 0.6 * 256 / math.exp(-3 + 0.125)
+
+
+@pytest.mark.parametrize(("rate", "base"), [(800.0, 0.02), (20.0, 2.0), (5.0, 0.4)])
+def test_what_only_waits_in_the_servers_queue_is_not_asked(rate: float, base: float) -> None:
+    """A number of rate x base fills the server; more of them wait."""
+    seen = simulate(Queue(rate, base, random.Random(2)), 4000)
+    assert seen.rate > 0.85 * rate
+    assert seen.late < max(3 * rate * base, 12)
+
+
+def test_a_server_that_batches_is_given_its_batches() -> None:
+    """Each answer takes longer the more there are, and all together come faster: 21.6 a second at 32, 64 at 178."""
+    rng = random.Random(3)
+    seen = simulate(lambda flying, _: (1 + 0.01 * flying) * rng.uniform(0.3, 1.7), 5000)
+    assert seen.late > 128
+    assert seen.rate > 55
+
+
+@pytest.mark.parametrize("holds", [1, 3, 32, 100])
+def test_a_server_that_holds_so_many_is_kept_busy_and_seldom_asked_for_more(holds: int) -> None:
+    seen = simulate(lambda *_: 0.5, 3000, holds=holds)
+    assert seen.rate > 0.7 * holds / 0.5
+    assert seen.late <= holds + 1
+    assert seen.refusals < 0.05 * 3000
+
+
+def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_back() -> None:
+    concurrency = Concurrency(64, 256)
+    concurrency.begin(0.0)
+    for _ in range(20):
+        concurrency.refused(began=0.0, at=1.0)
+    assert concurrency.limit == 32
+    concurrency.answered(began=0.5, at=1.5)
+    assert concurrency.limit == 32, "it was asked for before"
+    for _ in range(5):  # nothing is answered in between: a quarter at least stays
+        concurrency.refused(began=concurrency._halved, at=concurrency._halved + 1)
+    assert concurrency.limit == 16
+    at = concurrency._halved
+    for _ in range(32):
+        concurrency.answered(began=at, at=at + 0.1)
+    assert concurrency.limit == 48
+
+
+def test_a_number_that_the_name_gives_stays() -> None:
+    concurrency = Concurrency(5, 5)
+    concurrency.begin(0.0)
+    for at in range(100):
+        concurrency.answered(float(at), at + 0.5)
+    concurrency.refused(200.0, 201.0)
+    assert (concurrency.limit, concurrency.unanswered()) == (5, False)
+
+
+# --- real servers ---
+
+
+def answers(respondent: OpenAIRespondent, requests: Sequence[Request]) -> list[Response]:
+    try:
+        return [response for batch in respondent.answer(requests) for _, response in batch]
+    finally:
+        respondent.close()
+
+
+def questions(number: int, image: Callable[[int], Path | None] = lambda _: None) -> list[Request]:
+    return [Request(f"q{n}", image(n), Sampling(), n) for n in range(number)]
+
+
+def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_together(tmp_path: Path) -> None:
+    from PIL import Image
+
+    paths = [tmp_path / f"{i:02}.png" for i in range(50)]
+    for i, path in enumerate(paths):
+        Image.new("RGB", (4, 4), (i, 0, 0)).save(path)
+    with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=0.1) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        assert {r.state for r in answers(respondent, questions(300, lambda n: paths[n % 50]))} == {"ok"}
+        assert 16 <= server.most <= 256
+        order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
+    positions: dict[str, list[int]] = {}
+    for place, url in enumerate(order):
+        positions.setdefault(url, []).append(place)
+    assert len(positions) == 50
+    # requests that begin together may overtake one another on their way
+    assert sum(max(p) - min(p) for p in positions.values()) / 50 < 20
+
+
+def test_a_fixed_number_is_never_exceeded_and_an_adapting_one_not_its_most() -> None:
+    with PlannedServer(lambda *_: completion("Yes."), delay=0.02) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=3")
+        assert len(answers(respondent, questions(60))) == 60  # type: ignore[arg-type]
+        assert server.most == 3
+    with PlannedServer(lambda *_: completion("Yes."), delay=0.02) as server:
+        adapting = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), most=12)
+        assert len(answers(adapting, questions(150))) == 150
+        assert 8 <= server.most <= 12
+
+
+def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
+    limits: list[int] = []
+
+    def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        limits.append(respondent.concurrency.limit)
+        if number % 100 in range(40, 60):
+            return 429, {**JSON, "Retry-After-Ms": "30"}, b'{"error": {"message": "slow down"}}'
+        return completion(question(body))
+
+    with PlannedServer(reply, delay=0.02) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), retries=20)
+        got = {request.prompt: r for batch in respondent.answer(questions(400)) for request, r in batch}
+    assert {prompt: response.text for prompt, response in got.items()} == {f"q{n}": f"q{n}" for n in range(400)}
+    halved = [after for before, after in pairwise(limits) if after <= before // 2 + 1 and before > 4]
+    assert halved, "a burst halves it"
+    assert max(limits[limits.index(halved[0]) :]) > halved[0], "and it comes back"
+
+
+def test_more_is_asked_while_the_first_answers_take_their_time() -> None:
+    with PlannedServer(lambda *_: completion("Yes."), delay=1.8) as server:
+        respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
+        assert len(answers(respondent, questions(32))) == 32
+        assert 24 <= server.most <= 32
+
+
+def test_a_server_of_vllm_is_given_more() -> None:
+    inner = VllmRespondent(RespondentName.parse("vllm/x"))._client("http://127.0.0.1:9")
+    assert (inner.concurrency.limit, inner.concurrency.most) == (32, 512)
+    fixed = VllmRespondent(RespondentName.parse("vllm/x?concurrency=3"))._client("http://127.0.0.1:9")
+    assert (fixed.concurrency.limit, fixed.concurrency.most) == (3, 3)

@@ -1,0 +1,128 @@
+"""What makes large audits fast changes no result: it is compared here with the plain way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.benchmark.recorded import read_recordings
+from hqm.errors import AnswerError, HQMError
+from hqm.files.records import begins_with, read_records
+from hqm.scoring.matrix import align
+from hqm.signature import digest_all
+from hqm.types import Item, Response, Verdict
+
+TEXTS = ("Yes", "No", "Yes, there is.", "I cannot tell.")
+RESPONDENTS, RUNS, ITEMS = 4, 3, 12
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A yes/no benchmark and a store with every respondent's answers in three runs."""
+    folder = tmp_path_factory.mktemp("speed")
+    (folder / "card.toml").write_text(
+        'name = "speed"\ntitle = "Speed"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+    )
+    rows = ({"id": f"q{i}", "prompt": f"Is there a thing {i}?", "target": ("yes", "no")[i % 2]} for i in range(ITEMS))
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    benchmark, rng = hqm.load(str(folder)), np.random.default_rng(0)
+    with hqm.Store(folder / "store.sqlite") as store:
+        asks = hqm.Asks(store).of(benchmark, benchmark.original, True)
+        for r in range(RESPONDENTS):
+            who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
+            for run in range(RUNS):
+                store.administered(who, "speed", form="original", digest=benchmark.original.digest, run=run)
+                drawn = rng.choice(TEXTS, ITEMS)
+                store.append(who, run, [(a, Response(str(t))) for a, t in zip(asks, drawn, strict=True)])
+    return folder
+
+
+def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
+    benchmark, asked = hqm.load(str(folder)), []
+    score = benchmark.score
+
+    def counted(item: Item, response: Response) -> Verdict:
+        asked.append((item.id, response.text))
+        return score(item, response)
+
+    vars(benchmark)["score"] = counted
+    with hqm.Store(folder / "store.sqlite", readonly=True) as store:
+        respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        answers = hqm.Answers(hqm.Asks(store))
+        together = [answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents) for k in range(RUNS)]
+        assert len(asked) == len(set(asked)) > ITEMS
+        for run, matrix in enumerate(together):
+            form, alone = benchmark.original, hqm.Answers(hqm.Asks(store))
+            again = alone.matrix(benchmark, hqm.Cell(run=run), form, respondents)
+            np.testing.assert_array_equal(matrix.values, again.values)
+            np.testing.assert_array_equal(matrix.words, again.words)
+            assert list(matrix.tallies) == list(again.tallies)
+            assert matrix.answers == again.answers
+            given = [alone.responses(benchmark, form, who, run) for who in respondents]
+            plain = [
+                [benchmark.verdict(i, a).value for i, a in zip(form.items, row, strict=True) if a] for row in given
+            ]
+            np.testing.assert_array_equal(matrix.values, np.array(plain, dtype=float))
+
+
+def test_aligning_copies_nothing_that_stays_and_orders_the_rest(folder: Path) -> None:
+    benchmark = hqm.load(str(folder))
+    with hqm.Store(folder / "store.sqlite", readonly=True) as store:
+        respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        answers = hqm.Answers(hqm.Asks(store))
+        first, other = (answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents) for k in range(2))
+    same = align(first, other)
+    assert same[0] is first
+    assert same[1] is other
+    rows, columns = [2, 0, 3], [7, 1, 5, 0]
+    turned = other.take([other.respondents[r] for r in rows], [other.items[c].id for c in columns])
+    np.testing.assert_array_equal(turned.values, other.values[np.ix_(rows, columns)])
+    here, there = align(first, replace(turned))
+    assert here.respondents == there.respondents == tuple(first.respondents[r] for r in sorted(rows))
+    assert [item.id for item in there.items] == [first.items[c].id for c in sorted(columns)]
+    np.testing.assert_array_equal(there.values, other.values[np.ix_(sorted(rows), sorted(columns))])
+
+
+def test_the_hash_of_many_texts_is_that_of_their_bytes_each_closed_by_nul() -> None:
+    parts = [f"ok text {i} é \ud800" for i in range(2_500)]
+    for some in (parts, parts[:1000], parts[:1], []):
+        plain = hashlib.blake2b(digest_size=12)
+        for part in some:
+            plain.update(part.encode("utf-8", "surrogatepass") + b"\0")
+        assert digest_all(iter(some)) == f"b2:{plain.hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lines.jsonl", '\n {"a": 1}\n{"a": 2}\n'),
+        ("array.json", ' [{"a": 1}, {"a": 2}]'),
+        ("table.csv", "a,b\n1,2\n3,4\n"),
+        ("empty.jsonl", " \n"),
+    ],
+)
+def test_the_first_record_of_every_shape_of_file(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert begins_with(tmp_path / name) == read_records(tmp_path / name)[:1]
+
+
+def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen(folder: Path, tmp_path: Path) -> None:
+    form, path = hqm.load(str(folder)).original, tmp_path / "answers.jsonl"
+    rows = [{"id": f"q{i}", "response": "Yes", "respondent": "m", "run": run} for run in (0, 1) for i in range(ITEMS)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    first, second = read_recordings(path, {"original": form})
+    assert (first.run, second.run, len(first.answers)) == (0, 1, ITEMS)
+    assert len({id(answer) for of in (first, second) for answer in of.answers.values()}) == 1
+    # True equals 1, but is no run
+    path.write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "run": True}])))
+    with pytest.raises(HQMError, match="no count"):
+        read_recordings(path, {"original": form})
+    path.write_text("\n".join(map(json.dumps, [*rows, rows[0]])))
+    with pytest.raises(AnswerError, match="answered twice"):
+        read_recordings(path, {"original": form})

@@ -1,0 +1,137 @@
+"""The output in terminals of many kinds, in pipes and in files: real pseudo-terminals, a real tmux."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import hqm
+from tests.conftest import write_benchmark
+from tests.terminals import HQM, environment, in_terminal
+
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
+ARGUMENTS = ("--runs", "2", "--out", "out")
+
+
+@pytest.fixture
+def audited(tmp_path: Path) -> list[str]:
+    """The arguments of an audit of recorded answers, in a folder of its own."""
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes" if i % 2 else "no",
+         "image": f"{i // 2}.png", "type": "existence"}
+        for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup", "tree", "boat"] * 3)
+    ]  # fmt: skip
+    folder = write_benchmark(tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True)
+    items = hqm.load(str(folder)).original.items
+    answers = [
+        {"respondent": f"a-respondent-with-a-long-name-{k}", "form": "original", "run": run, "item": item.id,
+         "answer": "Yes" if (i * k + run) % 3 else "No"}
+        for k in range(1, 5) for run in (0, 1) for i, item in enumerate(items)
+    ]  # fmt: skip
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in answers))
+    return ["audit", str(folder), "--recorded", str(path), *ARGUMENTS]
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("audit", "--help"), ("list",), ("list", "respondents"), ("list", "indicators")],
+    ids=" ".join,
+)
+def test_nothing_is_wider_than_the_terminal(arguments: tuple[str, ...], columns: int) -> None:
+    shown = in_terminal(*arguments, columns=columns)
+    assert shown.status == 0, shown.raw
+    assert len(shown.lines) > 10
+    wide = [line for line in shown.lines if len(line) > columns]
+    assert wide == []
+
+
+def test_in_a_narrow_terminal_a_table_becomes_a_list_and_loses_no_word() -> None:
+    """A table in which every second word is broken cannot be read."""
+    wide, narrow = (" ".join(in_terminal("list", columns=columns).lines) for columns in (200, 40))
+    assert "hallusion_bench" in narrow
+    assert sorted(set(re.findall(r"\w{4,}", wide)) - set(re.findall(r"\w{4,}", narrow))) == []
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_an_audit_fits_a_narrow_terminal(audited: list[str], tmp_path: Path, columns: int) -> None:
+    shown = in_terminal(*audited, columns=columns, cwd=tmp_path)
+    assert shown.status == 0, shown.raw
+    table = [line for line in shown.lines if re.search(r"Pearson r|ICC|Cronbach", line)]
+    assert len(table) > 2
+    assert max(map(len, table)) <= columns
+    assert "a-respond" in shown.raw, "a bar names its respondent, shortened where it must be"
+
+
+def test_without_colour_there_is_none(audited: list[str], tmp_path: Path) -> None:
+    assert COLOUR.search(in_terminal(*audited, cwd=tmp_path).raw), "in colour unless told otherwise"
+    plain = in_terminal(*audited, "--store", str(tmp_path / "other.sqlite"), cwd=tmp_path, NO_COLOR="1")
+    assert plain.status == 0
+    assert not COLOUR.search(plain.raw)
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_a_terminal_without_control_characters_gets_none(audited: list[str], tmp_path: Path, term: str) -> None:
+    shown = in_terminal(*audited, term=term, cwd=tmp_path)
+    assert shown.status == 0, shown.raw
+    assert "\x1b" not in shown.raw
+    assert "asked 192" in shown.raw
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("--help",), ("AUDIT",)], ids=" ".join)
+def test_a_pipe_gets_no_control_characters_and_no_bars(
+    audited: list[str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    command = [*HQM, *(audited if arguments == ("AUDIT",) else arguments)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(TERM="xterm"), capture_output=True, text=True, check=True
+    )
+    for text in (done.stdout, done.stderr):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+    assert "━" not in done.stderr
+    assert "%" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_ends_the_program_without_a_traceback() -> None:
+    process = subprocess.Popen([*HQM, "list", "indicators"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    process.wait()
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
+@pytest.mark.parametrize("term", ["screen-256color", "tmux-256color"])
+def test_tmux_shows_bars_and_table(audited: list[str], tmp_path: Path, term: str) -> None:
+    socket = ["tmux", "-L", f"hqm-test-{tmp_path.name}-{term}", "-f", "/dev/null"]
+    # the program's own terminal is named by the option, as ~/.tmux.conf does it
+    script = tmp_path / "go.sh"
+    script.write_text(
+        f"cd {tmp_path}\nexport TERM={term}\n{' '.join(map(str, [*HQM, *audited]))}\necho THE END $?\nsleep 60\n"
+    )
+    start = [*socket, "new-session", "-d", "-x", "70", "-y", "60", f"bash {script}"]
+    subprocess.run(start, env=environment(TERM="xterm"), check=True, capture_output=True)
+    try:
+        text, deadline = "", time.monotonic() + 300
+        while "THE END" not in text:
+            assert time.monotonic() < deadline, text
+            time.sleep(0.5)
+            text = subprocess.run(
+                [*socket, "capture-pane", "-p", "-S", "-200"], capture_output=True, text=True, check=True
+            ).stdout
+    finally:
+        subprocess.run([*socket, "kill-server"], check=False, capture_output=True)
+    assert "THE END 0" in text
+    assert "192/192" in text
+    assert "Test-retest" in text
+    assert "─────" in text, "the table has its lines"
+    assert "\x1b" not in text
+    assert "[?25" not in text, "what tmux does not know would be shown as text"

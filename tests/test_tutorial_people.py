@@ -1,0 +1,119 @@
+"""docs/tutorial_people.md from its first command to its last: the raters are scripts that label in a real browser."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm.labels.plan import labels_path, read_plan
+from hqm.labels.records import LabelStore
+from tests.browser import CHROMIUM, Browser, chromium
+from tests.label_studies import served_apart
+from tests.servers import free_port
+from tests.test_label_page import done_of, wait_for
+
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial_people.md"
+ERROR = 0.05
+"""How often a scripted rater presses the other key, where another rater sees the answer too and the owner settles it: ten
+models give a wide interval, and a few errors that stay would decide whether the gate opens."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def faithful(plan: Path) -> dict[str, bool]:
+    """uid -> whether the answer, as the page shows it, is what was drawn: by the benchmark's key, read as a person would."""
+    read = read_plan(plan)
+    benchmark = hqm.load(read.benchmark)
+    items = {item.id: item for item in benchmark.original.items}
+    truth = {}
+    with hqm.Store(plan.parent / "store.sqlite", readonly=True) as store:
+        stored = hqm.Asks(store)
+        who = {respondent.name: respondent for respondent in hqm.respondents_in(stored, benchmark)}
+        answers = hqm.Answers(stored)
+        texts = {
+            name: dict(zip(items, answers.responses(benchmark, benchmark.original, respondent, 0), strict=True))
+            for name, respondent in who.items()
+        }
+    for row in read.rows:
+        response, target = texts[row.respondent][row.item], items[row.item].target
+        keys = target if isinstance(target, (list, tuple)) else [target]
+        words = set(re.findall(r"\w+", response.text.lower()))
+        truth[row.uid] = any(set(str(key).lower().split()) <= words for key in keys)
+    return truth
+
+
+def label(browser: Browser, link: str, truth: dict[str, bool], twice: set[str], rng: random.Random) -> None:
+    """Label everything that a rater's link leads to, with the keys; err only where another rater looks too."""
+    browser.open(link)
+    browser.press("Enter")
+    wait_for(browser, 0)
+    _, count = done_of(browser)
+    for i in range(count):
+        uid = browser.evaluate("document.querySelector('[name=uid]').value")
+        browser.press("1" if truth[uid] != (uid in twice and rng.random() < ERROR) else "0")
+        wait_for(browser, i + 1)
+
+
+def settle(browser: Browser, owner: str, truth: dict[str, bool]) -> int:
+    """Decide what the raters disagree about, with the keys."""
+    browser.open(owner)
+    browser.click("a[href$='/decide']")
+    browser.wait("document.querySelector('.said') !== null && document.readyState === 'complete'")
+    wait_for(browser, 0)
+    _, count = done_of(browser)
+    for i in range(count):
+        uid = browser.evaluate("document.querySelector('[name=uid]').value")
+        browser.press("1" if truth[uid] else "0")
+        wait_for(browser, i + 1)
+    return count
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_from_nothing_to_a_gate_that_people_open(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "hqm"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m hqm.cli "$@"\n')
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
+    plan, printed = tmp_path / "study" / "plan.jsonl", ""
+    for block in re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        if block.startswith("hqm label serve study/plan.jsonl"):
+            truth, rng = faithful(plan), random.Random(0)
+            # the answers of ten models to 20 questions, less those that the scorer could not read
+            assert 180 <= len(truth) <= 200
+            twice = {row.uid for row in read_plan(plan).rows if len(row.raters) > 1}
+            with served_apart(plan, tmp_path / "log.txt", free_port()) as served:
+                for link in served.raters.values():
+                    label(browser, link, truth, twice, rng)
+                assert settle(browser, served.owner, truth) > 0
+                assert served.process is not None
+                served.process.send_signal(signal.SIGINT)
+                assert served.process.wait(60) == 0
+            continue
+        done = subprocess.run(
+            ["bash", "-eu", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, block + done.stdout + done.stderr
+        printed += done.stdout
+    assert "PASS criterion.pearson" in printed
+    gate = json.loads((tmp_path / "study" / "gate.json").read_text("utf-8"))
+    assert {test["outcome"] for test in gate["tests"] if test["what"].startswith("criterion.pearson")} == {"PASS"}
+    with LabelStore(labels_path(plan), readonly=True) as store:
+        raters = {each.rater for each in store.labels()}
+    assert raters == {"anna", "ben", "adjudication"}
+    page = (tmp_path / "study" / "people" / "report.html").read_text("utf-8")
+    assert "anna" in page and "ben" in page, "the report says who labelled"  # noqa: PT018

@@ -1,0 +1,81 @@
+"""Every estimate has a unit, and a number that no reader could act on is withheld with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hqm.reports.every_estimate import estimates_by_family
+from hqm.reports.names import FAMILIES
+from hqm.reports.tables import DASH
+from hqm.reports.units import UNITS, no_use, unit_of
+
+import hqm
+from hqm import Interval
+from tests.test_sentences import audit_of, est
+
+SHOWN: Mapping[str, tuple[float, str]] = {
+    "discriminability.minimum_difference": (0.155, "15.5 percentage points"),
+    "test_retest.sem": (0.03, "3.0 percentage points"),
+    "parallel_forms.yes_ratio_shift": (-0.0375, "−3.8 percentage points"),
+    "discriminability.separable_pairs": (0.4222, "share, 42%"),
+    "consistency.alpha": (0.94, "reliability, 1 is full"),
+    "test_retest.pearson": (0.9, "correlation, −1 to 1"),
+    "items.dead_items": (11.0, "items"),
+    "criterion.accuracy": (0.87, "share, 87%"),
+    "criterion.answers_tau_b": (0.61, "correlation, −1 to 1"),
+    "criterion.labelled_answers": (300.0, "answers"),
+    "discriminability.levels": (19.979, "levels"),
+    "parallel_forms.length_shift": (-4.6, "words"),
+    "parallel_forms.d_prime_shift": (-0.7, "standard deviations"),
+    "test_retest.drift": (0.25, "p-value"),
+}
+
+
+def test_every_indicator_has_a_unit() -> None:
+    assert set(UNITS) == set(hqm.INDICATORS)
+
+
+@pytest.mark.parametrize("indicator", SHOWN)
+def test_the_unit_stands_beside_the_number(indicator: str) -> None:
+    value, unit = SHOWN[indicator]
+    estimate = est(indicator, value)
+    audit = audit_of(estimate)
+    assert unit_of(audit, estimate) == unit
+    (table,) = estimates_by_family(audit)
+    (row,) = table.rows
+    assert row[0].text.startswith(FAMILIES[indicator.partition(".")[0]]), "a name keeps its family"
+    (cell,) = [cell for cell in row if cell.small == unit]
+    assert cell.text not in ("", DASH)
+    if indicator.endswith("levels"):
+        assert cell.text == "20", "a count is a whole number"
+
+
+def test_scores_that_are_no_shares_keep_their_own_unit() -> None:
+    estimate = est("discriminability.lead", 2.586)
+    audit = audit_of(estimate)
+    scored = [replace(row, scores={"accuracy": 7.5}) for row in audit.respondents]
+    assert scored
+    assert unit_of(replace(audit, respondents=tuple(scored)), estimate) == "units of accuracy"
+
+
+def test_what_nobody_could_act_on_is_withheld_with_the_reason() -> None:
+    wide = (Interval(-2.3, 26.9, "model_population", ""),)
+    steep, usual = (
+        replace(est("parallel_forms.length_elasticity", value), intervals=spans, other="form=parallel|run=0|judge=rule")
+        for value, spans in ((12.276, wide), (0.3, (Interval(0.1, 0.5, "model_population", ""),)))
+    )
+    assert no_use(usual) == ""
+    assert "too little in length" in no_use(steep)
+    (table,) = estimates_by_family(audit_of(steep))
+    assert "12.276" not in " ".join(table.texts())
+    assert any("too little in length" in note for note in table.notes)
+    assert "0.300" in " ".join(estimates_by_family(audit_of(usual))[0].texts())
+
+
+def test_an_end_that_bounds_nothing_is_said_to_be_none() -> None:
+    far = replace(est("criterion.labels_needed", 120.0), intervals=(Interval(12.0, 33195.1, "items", ""),))
+    text = " ".join(estimates_by_family(audit_of(far))[0].texts())
+    assert "33195" not in text
+    assert "from 12, no upper end" in text
