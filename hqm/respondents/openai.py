@@ -15,7 +15,9 @@ of a server finds the picture again. Settings that may follow the name, none of 
     requests_per_minute      and tokens_per_minute: the server's limits (none)
     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
     max_reply                bytes of a reply that are read at most (1,000,000)
-    logprobs                 alternatives of the first token to ask for (5; 0 asks for no log probabilities)
+    logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
+    logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
+                             temperature and top-p
     price_in, price_out      money per million tokens, for the cost
     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
 """
@@ -34,6 +36,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
+from hqm.respondents.bodies import LOGPROBS_MODE, BodyWriter
 from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
 from hqm.respondents.client import Redaction, ReplyTooLarge, check_variable, key_for, make_client, shown
 from hqm.respondents.concurrency import FIRST, Concurrency
@@ -90,14 +93,15 @@ class OpenAIRespondent:
         give_up_after: int = 20,
         backoff: float = 0.5,
     ) -> None:
-        self._name = replace(name, settings=tuple((k, v) for k, v in name.settings if k not in OPERATION))
+        kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
+        self._name = replace(name, settings=kept)
         self.model, self.base_url = name.target, name.at or None
         fixed = max(1, int(name.number("concurrency", concurrency))) if name.option("concurrency") else concurrency
         self.concurrency = Concurrency(fixed or first, fixed or most)
         self.retries, self.timeout = int(name.number("retries", retries)), name.number("timeout", timeout)
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
-        self.logprobs = int(name.number("logprobs", 5))
+        self._bodies = BodyWriter(name)
         self.prices: Prices | None = None
         if name.option("price_in") or name.option("price_out"):
             read = name.number("price_in", 0)
@@ -109,8 +113,6 @@ class OpenAIRespondent:
         """What the command may spend; a command gives all its servers the same."""
         self.has_answered = False
         """Whether the server ever answered, in this run or, as the store knows, in an earlier one."""
-        self._limit_name = "max_tokens"
-        self._schemas = True
         self._clean = Redaction("")
         self._stop = threading.Event()
 
@@ -250,7 +252,7 @@ class OpenAIRespondent:
     async def _ask(self, client: Any, request: Request) -> Response | None:
         """One request with its further attempts; None where a bound does not allow the first."""
         try:
-            content = self._content(request)
+            content = self._bodies.content(request)
         except OSError as error:
             return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
         began, attempt = time.perf_counter(), 0
@@ -263,15 +265,15 @@ class OpenAIRespondent:
                 hold = None if self._stop.is_set() and attempt else await self._let_through(request)
                 if hold is None:
                     return response
-                settings = self._settings(request)
+                settings = self._bodies.settings(request)
                 response, wait = Response("", "error", "the request was broken off"), None
                 try:
-                    response, wait = await self._attempt(client, content, settings, attempt, began)
+                    response, wait = await self._attempt(client, request, content, settings, attempt, began)
                 finally:
                     self.budget.end(hold, request, response)
             finally:
                 self.concurrency.leave()
-            if "final" in response.detail and self._simpler(settings, response.reason):
+            if "final" in response.detail and self._bodies.simplify(settings, response.reason):
                 continue
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
@@ -285,18 +287,20 @@ class OpenAIRespondent:
                 await asyncio.sleep(min(left, 0.2))
 
     async def _attempt(
-        self, client: Any, content: str, settings: Mapping[str, Any], attempt: int, began: float
+        self, client: Any, request: Request, content: str, settings: Mapping[str, Any], attempt: int, began: float
     ) -> tuple[Response, float | None]:
         """One attempt, and the seconds to wait before another; None where another would bring nothing."""
         import openai
 
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
-        # the picture's part is written once, and the reply is read as it is: the client's models take most of a request's time
-        body = f'{{"messages": [{{"role": "user", "content": [{content}]}}], {json.dumps(settings)[1:]}'
+        body = self._bodies.body(content, settings)
         try:
+            # the reply is read as it is: the client's models take most of a request's time
             async with asyncio.timeout(self.timeout):
-                reply = await client.post("/chat/completions", content=body.encode(), cast_to=bytes, options=_JSON)
-            response = self._clean.response(read_reply(json.loads(reply), time.perf_counter() - began, self.model))
+                reply = await client.post("/chat/completions", content=body, cast_to=bytes, options=_JSON)
+            took, processed = time.perf_counter() - began, self._bodies.processed
+            read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
+            response = self._clean.response(read)
             return response, wait if response.state == "error" else None
         except (TimeoutError, openai.APITimeoutError) as error:
             if not _is_broken_off(error):
@@ -329,39 +333,6 @@ class OpenAIRespondent:
         if wait is not None and status in (429, 503) and attempt < self.retries:
             self.pace.pause(wait)
         return response, wait
-
-    @staticmethod
-    def _content(request: Request) -> str:
-        """The parts of the message in JSON, the picture before the question."""
-        question = json.dumps({"type": "text", "text": request.prompt})
-        return question if request.image is None else f"{picture_part(request.image)}, {question}"
-
-    def _settings(self, request: Request) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "model": self.model,
-            "temperature": request.sampling.temperature,
-            "top_p": request.sampling.top_p,
-            self._limit_name: request.sampling.max_tokens,
-            "seed": request.seed,
-        }
-        if request.schema is not None and self._schemas:
-            form = {"name": "reply", "schema": dict(request.schema), "strict": True}
-            settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        if self.logprobs:
-            settings |= {"logprobs": True, "top_logprobs": self.logprobs}
-        return settings
-
-    def _simpler(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out, or call by its other name, what a server does not take and no answer depends on."""
-        if "logprobs" in sent and "logprobs" in message:
-            self.logprobs = 0
-        elif "response_format" in sent and ("response_format" in message or "schema" in message):
-            self._schemas = False
-        elif "max_tokens" in sent and "max_completion_tokens" in message:
-            self._limit_name = "max_completion_tokens"
-        else:
-            return False
-        return True
 
     def close(self) -> None:
         picture_part.cache_clear()
