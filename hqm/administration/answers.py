@@ -62,8 +62,8 @@ class Answers:
             detail = details.get(number, {})
             p, unseen = detail.get("p", {}), detail.get("p_unseen", 0.0)
             value = p.get(str(item.target)) if isinstance(p, Mapping) else None
-            known = isinstance(value, (int, float)) and isinstance(unseen, (int, float)) and unseen <= _UNSEEN
-            probabilities.append(float(value) if known else None)
+            known = isinstance(unseen, (int, float)) and unseen <= _UNSEEN
+            probabilities.append(float(value) if known and isinstance(value, (int, float)) else None)
         return probabilities
 
     def details(

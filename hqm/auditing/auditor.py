@@ -95,7 +95,8 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             drawn_at = set(temperatures)
             alone = case("expected", "", (first,), metric, protocol, **relatives)
             # a rerun of an answer that was drawn without chance repeats it: its probability says nothing about reruns
-            chances = np.where(np.equal(temperatures, 0)[:, None] & (len(drawn_at) > 1), np.nan, evidence.probabilities)
+            greedy = np.array([temperature == 0 and len(drawn_at) > 1 for temperature in temperatures])
+            chances = np.where(greedy[:, None], np.nan, evidence.probabilities)
             of_metric += expected(alone, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
             if len(facets) == 1:
