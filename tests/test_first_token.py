@@ -265,7 +265,7 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
     """Models that answer in sentences: nothing is expected of them, unless one token is all they are given."""
     who = [part for name in ("half-trained", "dim", "small") for part in ("-r", f"hf/shapes:{name}")]
     asking = ["shapes_yesno", *who, "--limit", "16", "--forms", "original", "--expected", "-q", "--workers", "1"]
-    found = {}
+    measured = {}
     for tokens in ("1", "24"):
         place = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
         done = CliRunner().invoke(app, ["run", *asking, *place])
@@ -274,7 +274,7 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)])
         assert done.exit_code == 0, done.output
         audit = json.loads((tmp_path / tokens / "audit.json").read_text())["audits"][0]
-        found[tokens] = next(e for e in audit["estimates"] if e["indicator"] == "expected.reliability")
-    assert found["1"]["status"] == "ok"
-    assert found["24"]["status"] == "insufficient"
-    assert "3 answer in more than one word" in found["24"]["reason"]
+        measured[tokens] = next(e for e in audit["estimates"] if e["indicator"] == "expected.reliability")
+    assert measured["1"]["status"] == "ok"
+    assert measured["24"]["status"] == "insufficient"
+    assert "3 answer in more than one word" in measured["24"]["reason"]
