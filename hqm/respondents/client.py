@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import importlib
 import ipaddress
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -106,40 +107,109 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def make_client(url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> Any:
-    """An asynchronous client that follows no redirection and reads no more than `largest` bytes of a reply.
+_PATH = "/chat/completions"
+_JSON = {"headers": {"Content-Type": "application/json"}}
 
-    A request in flight has a connection of its own, which the next one takes over.
+
+class Client:
+    """A client of the `openai` package that follows no redirection and reads no more than `largest` bytes of a reply.
+
+    The package writes the head of the first request: address, key, headers, timeouts. Later requests repeat that head with another
+    body and go the same way through the package's aiohttp transport, because writing a head anew takes longer than all the rest
+    of a request. A request in flight has a connection of its own, which the next one takes over.
+
+    Raises
+    ------
+    openai.OpenAIError, ValueError
+        The address cannot be used.
     """
+
+    def __init__(self, url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> None:
+        import openai
+
+        async def hold(response: Any) -> None:
+            await _hold(response, largest)
+
+        # the class says which library's limits it takes: the client has changed it before
+        self._library = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0])
+        self._http = openai.DefaultAioHttpClient(
+            verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
+            follow_redirects=False,
+            timeout=timeout,
+            limits=self._library.Limits(max_connections=connections, max_keepalive_connections=connections),
+            event_hooks={"request": [self._remember], "response": [hold]},
+        )
+        self._client = openai.AsyncOpenAI(
+            base_url=url,
+            # a server of one's own asks for no key, but the client insists on one
+            api_key=key or _NO_KEY,
+            max_retries=0,
+            timeout=timeout,
+            http_client=self._http,
+            # compressed, a reply of a megabyte may unfold to a thousand
+            default_headers={"Accept-Encoding": "identity"},
+        )
+        if not is_openai(str(self._client.base_url)):
+            self._client.organization = self._client.project = None  # they are the user's at OpenAI
+        self._first: Any = None
+        self._head: Any = None
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.close()
+
+    async def post(self, body: bytes) -> bytes:
+        """The reply to a chat completion, as it is: the package's models take longer to make than the reply to read.
+
+        Raises
+        ------
+        openai.APIError
+            The server answered with another status than success, or not at all, as the package says it.
+        """
+        if self._first is None:
+            return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
+        return await self._post_like_the_first(body)
+
+    async def _remember(self, request: Any) -> None:
+        if self._first is None:
+            self._first = request
+            kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+            self._head = type(request.headers)(kept, encoding="ascii")
+
+    async def _post_like_the_first(self, body: bytes) -> bytes:
+        import openai
+
+        first, library = self._first, self._library
+        request = type(first)(
+            first.method, first.url, headers=self._head, content=body, extensions=dict(first.extensions)
+        )
+        request.headers.encoding = "ascii"  # found out anew for every header unless it is said
+        try:
+            response = await self._http.send(request)
+        except library.TimeoutException as error:
+            raise openai.APITimeoutError(request=request) from error
+        except library.RequestError as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise _refusal(response)
+        return bytes(response.content)
+
+
+def _refusal(response: Any) -> Exception:
+    """The error that the package raises for a reply of another status than success."""
     import openai
 
-    async def hold(response: Any) -> None:
-        await _hold(response, largest)
-
-    # the class says which library's limits it takes: the client has changed it before
-    limits = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0]).Limits(
-        max_connections=connections, max_keepalive_connections=connections
-    )
-    http = openai.DefaultAioHttpClient(
-        verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
-        follow_redirects=False,
-        timeout=timeout,
-        limits=limits,
-        event_hooks={"response": [hold]},
-    )
-    client = openai.AsyncOpenAI(
-        base_url=url,
-        # a server of one's own asks for no key, but the client insists on one
-        api_key=key or _NO_KEY,
-        max_retries=0,
-        timeout=timeout,
-        http_client=http,
-        # compressed, a reply of a megabyte may unfold to a thousand
-        default_headers={"Accept-Encoding": "identity"},
-    )
-    if not is_openai(str(client.base_url)):
-        client.organization = client.project = None  # they are the user's at OpenAI
-    return client
+    text = response.text.strip()
+    try:
+        body = json.loads(text)
+    except ValueError:
+        body = text
+    error = body.get("error", body) if isinstance(body, dict) else body
+    said = error.get("message") if isinstance(error, dict) else None
+    message = f"Error code: {response.status_code}" + (f" - {said}" if isinstance(said, str) and said else "")
+    return openai.APIStatusError(message, response=response, body=error)
 
 
 async def _hold(response: Any, largest: int) -> None:

@@ -55,21 +55,30 @@ class Floor:
     failures: int = 0
     denied: list[tuple[Request, Response]] = field(default_factory=list)
     """Requests answered by 403 before anything else was answered."""
+    _came: list[Answer] = field(default_factory=list)
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, and wait until it is stored."""
-        stored = asyncio.Event()
-        self.done.put(Answer(request, response, stored, asyncio.get_running_loop()))
+        """Give an answer to the caller, with all that come in the same round of the loop, and wait until it is stored."""
+        stored, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._came.append(Answer(request, response, stored, loop))
+        if len(self._came) == 1:
+            loop.call_soon(self.pass_on)  # the caller's thread is woken once a round, not once an answer
         await stored.wait()
+
+    def pass_on(self) -> None:
+        """Give the caller what has come."""
+        came, self._came = self._came, []
+        if came:
+            self.done.put(came)
 
 
 def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:
     """The answers that nobody has taken."""
     with suppress(queue.Empty):
         while True:
-            answer = done.get_nowait()
-            if isinstance(answer, Answer):
-                yield answer
+            came = done.get_nowait()
+            if isinstance(came, list):
+                yield from came
 
 
 def batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
@@ -81,9 +90,9 @@ def batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
             yield []
             continue
         with suppress(queue.Empty):
-            while len(came) < _TOGETHER:
+            while sum(len(part) for part in came if isinstance(part, list)) < _TOGETHER:
                 came.append(done.get_nowait())
-        answers = [answer for answer in came if isinstance(answer, Answer)]
+        answers = [answer for part in came if isinstance(part, list) for answer in part]
         if answers:
             yield [(answer.request, answer.response) for answer in answers]
             release(answers)  # the caller has stored them

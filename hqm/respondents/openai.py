@@ -38,7 +38,7 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
 from hqm.respondents.bodies import LOGPROBS_MODE, BodyWriter
 from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
-from hqm.respondents.client import Redaction, ReplyTooLarge, check_variable, key_for, make_client, shown
+from hqm.respondents.client import Client, Redaction, ReplyTooLarge, check_variable, key_for, shown
 from hqm.respondents.concurrency import FIRST, Concurrency
 from hqm.respondents.handover import Answer, Floor, batches, release, waiting
 from hqm.respondents.kinds import SERVER
@@ -55,8 +55,6 @@ _PATIENCE = 0.5
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
 """Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
-
-_JSON = {"headers": {"Content-Type": "application/json"}}
 
 OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's name in the store."""
@@ -126,7 +124,7 @@ class OpenAIRespondent:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Ask; an empty batch comes where a second brought nothing, so that the caller has a turn."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in meanwhile
-        done: queue.Queue[Answer | BaseException | None] = queue.Queue()
+        done: queue.Queue[list[Answer] | BaseException | None] = queue.Queue()
         self._stop.clear()
         thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
         thread.start()
@@ -156,7 +154,7 @@ class OpenAIRespondent:
         key = key_for(self.base_url, self.key_env, self.name)
         self._clean = Redaction(key)
         try:
-            client = make_client(
+            client = Client(
                 self.base_url, key, timeout=self.timeout, largest=self.max_reply, connections=self.concurrency.most
             )
         except (openai.OpenAIError, ValueError) as error:
@@ -176,6 +174,7 @@ class OpenAIRespondent:
                 raise errors.exceptions[0] from None
             finally:
                 floor.later.cancel()
+                floor.pass_on()
         if floor.denied and not self.has_answered and not self._stop.is_set():
             raise self._no_access(floor)
 
@@ -193,7 +192,7 @@ class OpenAIRespondent:
             self._staff(todo, floor)
         floor.later = asyncio.get_running_loop().call_later(_PATIENCE, self._go_on_unanswered, todo, floor)
 
-    async def _work(self, client: Any, todo: deque[Request], floor: Floor) -> None:
+    async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
         while todo and not self._stop.is_set() and floor.workers <= self.concurrency.limit:
             request, began = todo.popleft(), time.monotonic()
@@ -249,7 +248,7 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         return hold
 
-    async def _ask(self, client: Any, request: Request) -> Response | None:
+    async def _ask(self, client: Client, request: Request) -> Response | None:
         """One request with its further attempts; None where a bound does not allow the first."""
         try:
             content = self._bodies.content(request)
@@ -287,7 +286,7 @@ class OpenAIRespondent:
                 await asyncio.sleep(min(left, 0.2))
 
     async def _attempt(
-        self, client: Any, request: Request, content: str, settings: Mapping[str, Any], attempt: int, began: float
+        self, client: Client, request: Request, content: str, settings: Mapping[str, Any], attempt: int, began: float
     ) -> tuple[Response, float | None]:
         """One attempt, and the seconds to wait before another; None where another would bring nothing."""
         import openai
@@ -295,9 +294,8 @@ class OpenAIRespondent:
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
         body = self._bodies.body(content, settings)
         try:
-            # the reply is read as it is: the client's models take most of a request's time
             async with asyncio.timeout(self.timeout):
-                reply = await client.post("/chat/completions", content=body, cast_to=bytes, options=_JSON)
+                reply = await client.post(body)
             took, processed = time.perf_counter() - began, self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
