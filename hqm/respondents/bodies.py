@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hqm.errors import UsageError
@@ -36,7 +36,7 @@ class BodyWriter:
         self._schemas = True
 
     @staticmethod
-    def content(request: Request) -> str:
+    def content(request: Request) -> list[bytes]:
         """The parts of the message in JSON; the picture's is written once a picture, and stands before the question.
 
         Raises
@@ -44,13 +44,14 @@ class BodyWriter:
         OSError
             The picture cannot be read.
         """
-        question = json.dumps({"type": "text", "text": request.prompt})
-        return question if request.image is None else f"{picture_part(request.image)}, {question}"
+        question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
+        return [question] if request.image is None else [picture_part(request.image), b", ", question]
 
     @staticmethod
-    def body(content: str, settings: Mapping[str, Any]) -> bytes:
+    def body(content: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
         """The whole in JSON."""
-        return f'{{"messages": [{{"role": "user", "content": [{content}]}}], {json.dumps(settings)[1:]}'.encode()
+        ending = b"]}], " + json.dumps(settings)[1:].encode()
+        return b"".join((b'{"messages": [{"role": "user", "content": [', *content, ending))
 
     def settings(self, request: Request) -> dict[str, Any]:
         """All but the message, as the server takes it now."""

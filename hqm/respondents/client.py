@@ -12,8 +12,8 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus, urlsplit
 
 from hqm.errors import RespondentError, UsageError
@@ -127,6 +127,8 @@ class Client:
     def __init__(self, url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> None:
         import openai
 
+        self._largest = largest
+
         async def hold(response: Any) -> None:
             await _hold(response, largest)
 
@@ -151,8 +153,8 @@ class Client:
         )
         if not is_openai(str(self._client.base_url)):
             self._client.organization = self._client.project = None  # they are the user's at OpenAI
-        self._first: Any = None
-        self._head: Any = None
+        self._first: _Repeated | None = None
+        self._send: Callable[[_Repeated], Awaitable[Any]]
 
     async def __aenter__(self) -> Client:
         return self
@@ -170,31 +172,71 @@ class Client:
         """
         if self._first is None:
             return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
-        return await self._post_like_the_first(body)
+        return await self._post_again(self._first._replace(content=body))
 
     async def _remember(self, request: Any) -> None:
-        if self._first is None:
-            self._first = request
-            kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-            self._head = type(request.headers)(kept, encoding="ascii")
+        # the transport by itself: the authentication and redirection that a client looks for around it are not used
+        choose = getattr(self._http, "_transport_for_url", None)
+        if self._first is None and choose is not None:
+            names = {name.decode(): value.decode() for name, value in request.headers.raw}
+            head = {name: value for name, value in names.items() if name.lower() != "content-length"}
+            self._first = _Repeated(request.method, request.url, head, b"", request.extensions)
+            self._send = choose(request.url).handle_async_request
 
-    async def _post_like_the_first(self, body: bytes) -> bytes:
+    async def _post_again(self, request: _Repeated) -> bytes:
         import openai
 
-        first, library = self._first, self._library
-        request = type(first)(
-            first.method, first.url, headers=self._head, content=body, extensions=dict(first.extensions)
-        )
-        request.headers.encoding = "ascii"  # found out anew for every header unless it is said
         try:
-            response = await self._http.send(request)
-        except library.TimeoutException as error:
-            raise openai.APITimeoutError(request=request) from error
-        except library.RequestError as error:
-            raise openai.APIConnectionError(request=request) from error
+            response = await self._send(request)
+            try:
+                content = await _read(response, self._largest)
+            finally:
+                await response.stream.aclose()
+        except self._library.TimeoutException as error:
+            raise openai.APITimeoutError(request=cast("Any", request)) from error
+        except self._library.RequestError as error:
+            raise openai.APIConnectionError(request=cast("Any", request)) from error
         if not response.is_success:
-            raise _refusal(response)
-        return bytes(response.content)
+            made = type(response)(response.status_code, headers=response.headers, content=content, request=request)
+            raise _refusal(made)
+        return content
+
+
+class _Repeated(NamedTuple):
+    """What a transport reads of a request; the class of the client's library takes as long to make as a reply to read."""
+
+    method: str
+    url: Any
+    headers: Mapping[str, str]
+    content: bytes
+    extensions: Mapping[str, Any]
+
+
+async def _read(response: Any, largest: int) -> bytes:
+    """A reply's bytes, which are counted while they come.
+
+    Raises
+    ------
+    ReplyTooLarge
+        There are more than `largest`.
+    """
+    _check_size(response, largest)
+    parts, size = [], 0
+    async for part in response.stream:
+        parts.append(part)
+        size += len(part)
+        if size > largest:
+            raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
+    return b"".join(parts)
+
+
+def _check_size(response: Any, largest: int) -> None:
+    response.headers.encoding = "iso-8859-1"  # found out anew for every header unless it is said
+    said = response.headers.get("content-length", "")
+    if said.isdecimal() and int(said[:20]) > largest:
+        raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise ReplyTooLarge("the reply is compressed, which was not asked for")
 
 
 def _refusal(response: Any) -> Exception:
@@ -214,11 +256,7 @@ def _refusal(response: Any) -> Exception:
 
 async def _hold(response: Any, largest: int) -> None:
     """Count a reply's bytes while it is read, and stop at the limit."""
-    said = response.headers.get("content-length", "")
-    if said.isdecimal() and int(said[:20]) > largest:
-        raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise ReplyTooLarge("the reply is compressed, which was not asked for")
+    _check_size(response, largest)
     # the client has changed the library that it speaks HTTP with: take the one that this reply comes from
     streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
     inner = response.stream

@@ -1,4 +1,8 @@
-"""How answers go from the workers that ask a server to the caller that stores them, one confirmed before the next begins."""
+"""How answers go from the workers that ask a server to the caller that stores them.
+
+A worker begins its next request when its answer is stored. Where many requests are in flight, some of the workers go on before
+(`spare`), because the caller's thread cannot confirm answers as quickly as they come.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +29,25 @@ class Answer:
     request: Request
     response: Response
     stored: asyncio.Event
-    loop: asyncio.AbstractEventLoop
+    floor: Floor
 
 
 def release(answers: Sequence[Answer]) -> None:
-    """Say, from the caller's thread, that these answers are stored: every loop is woken once."""
-    for loop in {answer.loop for answer in answers}:
+    """Say, from the caller's thread, that these answers are stored: the loop is woken once."""
+    for floor in {id(answer.floor): answer.floor for answer in answers}.values():
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(_set, [answer.stored for answer in answers if answer.loop is loop])
+            floor.loop.call_soon_threadsafe(floor.settle, [answer for answer in answers if answer.floor is floor])
 
 
-def _set(events: Sequence[asyncio.Event]) -> None:
-    for event in events:
-        event.set()
+def spare(in_flight: int) -> int:
+    """Answers that may be on their way to the store while their workers go on, for so many requests in flight.
+
+    The caller's thread gets a turn a few hundred times a second at most on a busy machine; waiting for it, many workers do nothing.
+
+    >>> spare(1), spare(16), spare(64), spare(256)
+    (0, 0, 24, 120)
+    """
+    return max(0, in_flight // 2 - 8)
 
 
 @dataclass
@@ -45,6 +55,9 @@ class Floor:
     """What the workers of one asking share."""
 
     done: queue.Queue[Any]
+    loop: asyncio.AbstractEventLoop
+    limit: Callable[[], int] = lambda: 1
+    """The requests that may be in flight."""
     workers: int = 0
     """Workers that ask; each has one request in flight, or an answer that is not stored yet."""
     begin: Callable[[], object] = object
@@ -55,21 +68,33 @@ class Floor:
     failures: int = 0
     denied: list[tuple[Request, Response]] = field(default_factory=list)
     """Requests answered by 403 before anything else was answered."""
+    _unstored: int = 0
     _came: list[Answer] = field(default_factory=list)
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, with all that come in the same round of the loop, and wait until it is stored."""
-        stored, loop = asyncio.Event(), asyncio.get_running_loop()
-        self._came.append(Answer(request, response, stored, loop))
+        """Give an answer to the caller, with all that come in the same round of the loop.
+
+        Where more answers than `spare` are on their way to the store, wait until this one is stored.
+        """
+        stored = asyncio.Event()
+        self._unstored += 1
+        self._came.append(Answer(request, response, stored, self))
         if len(self._came) == 1:
-            loop.call_soon(self.pass_on)  # the caller's thread is woken once a round, not once an answer
-        await stored.wait()
+            self.loop.call_soon(self.pass_on)  # the caller's thread is woken once a round, not once an answer
+        if self._unstored > spare(self.limit()):
+            await stored.wait()
 
     def pass_on(self) -> None:
         """Give the caller what has come."""
         came, self._came = self._came, []
         if came:
             self.done.put(came)
+
+    def settle(self, answers: Sequence[Answer]) -> None:
+        """These answers are stored."""
+        self._unstored -= len(answers)
+        for answer in answers:
+            answer.stored.set()
 
 
 def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:

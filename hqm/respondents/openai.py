@@ -8,7 +8,7 @@ comes back in the state `error`, with the reason; the others go on. What a serve
 as nothing was answered.
 
 Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
-than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache
+than the requests in flight, and where more than 16 are, up to half as many that were on their way to the store. Requests go out picture by picture, the picture before the question, so that the prefix cache
 of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
@@ -162,7 +162,7 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done)
+        floor = Floor(done, asyncio.get_running_loop(), lambda: self.concurrency.limit)
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
@@ -286,7 +286,13 @@ class OpenAIRespondent:
                 await asyncio.sleep(min(left, 0.2))
 
     async def _attempt(
-        self, client: Client, request: Request, content: str, settings: Mapping[str, Any], attempt: int, began: float
+        self,
+        client: Client,
+        request: Request,
+        content: Sequence[bytes],
+        settings: Mapping[str, Any],
+        attempt: int,
+        began: float,
     ) -> tuple[Response, float | None]:
         """One attempt, and the seconds to wait before another; None where another would bring nothing."""
         import openai
