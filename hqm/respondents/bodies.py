@@ -50,8 +50,9 @@ class BodyWriter:
     @staticmethod
     def body(content: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
         """The whole in JSON."""
-        ending = b"]}], " + json.dumps(settings)[1:].encode()
-        return b"".join((b'{"messages": [{"role": "user", "content": [', *content, ending))
+        return b"".join(
+            (b'{"messages": [{"role": "user", "content": [', *content, b"]}], ", json.dumps(settings)[1:].encode())
+        )
 
     def settings(self, request: Request) -> dict[str, Any]:
         """All but the message, as the server takes it now."""

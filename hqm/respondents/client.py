@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import importlib
 import ipaddress
@@ -154,6 +155,8 @@ class Client:
         if not is_openai(str(self._client.base_url)):
             self._client.organization = self._client.project = None  # they are the user's at OpenAI
         self._first: _Repeated | None = None
+        self._begun: asyncio.Event | None = None
+        """Set once the head of the first request is written, which all others wait for."""
         self._send: Callable[[_Repeated], Awaitable[Any]]
 
     async def __aenter__(self) -> Client:
@@ -170,9 +173,15 @@ class Client:
         openai.APIError
             The server answered with another status than success, or not at all, as the package says it.
         """
-        if self._first is None:
+        if self._first is None and self._begun is not None:
+            await self._begun.wait()
+        if self._first is not None:
+            return await self._post_again(self._first._replace(content=body))
+        self._begun = self._begun or asyncio.Event()
+        try:
             return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
-        return await self._post_again(self._first._replace(content=body))
+        finally:
+            self._begun.set()
 
     async def _remember(self, request: Any) -> None:
         # the transport by itself: the authentication and redirection that a client looks for around it are not used
@@ -182,6 +191,8 @@ class Client:
             head = {name: value for name, value in names.items() if name.lower() != "content-length"}
             self._first = _Repeated(request.method, request.url, head, b"", request.extensions)
             self._send = choose(request.url).handle_async_request
+        if self._begun is not None:
+            self._begun.set()
 
     async def _post_again(self, request: _Repeated) -> bytes:
         import openai

@@ -51,6 +51,7 @@ _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
 """What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
+_BROKEN_OFF = Response("", "error", "the request was broken off")
 _PATIENCE = 0.5
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
@@ -265,7 +266,7 @@ class OpenAIRespondent:
                 if hold is None:
                     return response
                 settings = self._bodies.settings(request)
-                response, wait = Response("", "error", "the request was broken off"), None
+                response, wait = _BROKEN_OFF, None
                 try:
                     response, wait = await self._attempt(client, request, content, settings, attempt, began)
                 finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -64,8 +63,10 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
     try:
         if not tokens:
             return {}
-        detail: dict[str, Any] = {"logprob": round(sum(float(token["logprob"]) for token in tokens), 6)}
-        json.dumps(detail, allow_nan=False)
+        whole = sum(float(token["logprob"]) for token in tokens)
+        if not math.isfinite(whole):
+            return {}
+        detail: dict[str, Any] = {"logprob": round(whole, 6)}
         first: dict[str, float] = {}
         for top in tokens[0].get("top_logprobs") or ():
             token, value = str(top["token"]), round(float(top["logprob"]), 6)
