@@ -142,7 +142,7 @@ class Client:
             limits=self._library.Limits(max_connections=connections, max_keepalive_connections=connections),
             event_hooks={"request": [self._remember], "response": [hold]},
         )
-        self._client = openai.AsyncOpenAI(
+        self._client: Any = openai.AsyncOpenAI(
             base_url=url,
             # a server of one's own asks for no key, but the client insists on one
             api_key=key or _NO_KEY,

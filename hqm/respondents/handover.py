@@ -18,6 +18,8 @@ from hqm.types import Response
 
 _TURN_SECONDS = 1.0
 """Seconds without an answer after which the caller has a turn."""
+_TOGETHER_SECONDS = 0.02
+"""Seconds for which an answer may wait for others, where its worker goes on."""
 _TOGETHER = 100
 """Answers that are handed over together at most, where many have come."""
 
@@ -42,12 +44,13 @@ def release(answers: Sequence[Answer]) -> None:
 def spare(in_flight: int) -> int:
     """Answers that may be on their way to the store while their workers go on, for so many requests in flight.
 
-    The caller's thread gets a turn a few hundred times a second at most on a busy machine; waiting for it, many workers do nothing.
+    The caller's thread is woken through the operating system and the interpreter's lock, which takes a busy machine longer than
+    an answer; waiting for it, many workers do nothing.
 
     >>> spare(1), spare(16), spare(64), spare(256)
-    (0, 0, 24, 120)
+    (0, 0, 48, 240)
     """
-    return max(0, in_flight // 2 - 8)
+    return max(0, in_flight - 16)
 
 
 @dataclass
@@ -69,24 +72,37 @@ class Floor:
     denied: list[tuple[Request, Response]] = field(default_factory=list)
     """Requests answered by 403 before anything else was answered."""
     _unstored: int = 0
+    _turn: asyncio.TimerHandle | None = None
     _came: list[Answer] = field(default_factory=list)
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, with all that come in the same round of the loop.
+        """Give an answer to the caller, with others that come at about the same time.
 
         Where more answers than `spare` are on their way to the store, wait until this one is stored.
         """
         stored = asyncio.Event()
         self._unstored += 1
         self._came.append(Answer(request, response, stored, self))
-        if len(self._came) == 1:
-            self.loop.call_soon(self.pass_on)  # the caller's thread is woken once a round, not once an answer
-        if self._unstored > spare(self.limit()):
+        room = spare(self.limit())
+        if self._unstored > room or len(self._came) > room // 4:
+            self._pass_on_in(0.0)
+        else:
+            self._pass_on_in(_TOGETHER_SECONDS)
+        if self._unstored > room:
             await stored.wait()
+
+    def _pass_on_in(self, seconds: float) -> None:
+        """Pass on what has come, with what else comes until then: the caller's thread is woken once, not once an answer."""
+        at = self.loop.time() + seconds
+        if self._turn is not None and self._turn.when() <= at:
+            return
+        if self._turn is not None:
+            self._turn.cancel()
+        self._turn = self.loop.call_at(at, self.pass_on)
 
     def pass_on(self) -> None:
         """Give the caller what has come."""
-        came, self._came = self._came, []
+        came, self._came, self._turn = self._came, [], None
         if came:
             self.done.put(came)
 

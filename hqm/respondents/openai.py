@@ -8,7 +8,7 @@ comes back in the state `error`, with the reason; the others go on. What a serve
 as nothing was answered.
 
 Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
-than the requests in flight, and where more than 16 are, up to half as many that were on their way to the store. Requests go out picture by picture, the picture before the question, so that the prefix cache
+than the requests in flight and, where more than 16 are, up to as many that were on their way to the store (`handover.spare`). Requests go out picture by picture, the picture before the question, so that the prefix cache
 of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
