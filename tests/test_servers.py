@@ -18,6 +18,8 @@ import pytest
 import hqm
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.base import RespondentName
+from hqm.respondents.client import Client
+from hqm.respondents.handover import spare
 from hqm.respondents.openai import OpenAIRespondent, data_url
 from hqm.respondents.pacing import wanted_pause
 from hqm.signature import request_seed
@@ -455,3 +457,25 @@ def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None
                 last = [answer for batch in answers for _, answer in batch][-1]
             got[later].append((last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"}))
     assert got[True] == got[False]
+
+
+def test_a_package_that_hides_its_transport_is_asked_for_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(_client: Client, _request: Any) -> None: ...
+
+    monkeypatch.setattr(Client, "_remember", nothing)
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        got = ask(server, [f"q{i}" for i in range(20)], concurrency=4)
+    assert {text: answer.text for text, answer in got.items()} == {f"q{i}": f"q{i}" for i in range(20)}
+
+
+def test_a_caller_that_stores_nothing_ends_the_asking() -> None:
+    """With 64 in flight: those, and 48 on their way to the store."""
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=64")
+        batches = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(400)])
+        first = next(batch for batch in batches if batch)
+        time.sleep(0.5)
+        asked = len(server.asked)
+        assert asked <= 64 + spare(64)
+        assert len(first) + sum(map(len, batches)) == 400
+    assert len(server.asked) == 400
