@@ -27,6 +27,8 @@ from hqm.types import Judgement, Response, Row, Usage
 
 __all__ = ["Ask", "Store", "ask"]
 _NO_DETAIL = "{}"
+_MARKS = 500
+"""Values in one query at most."""
 
 
 def _written(detail: Mapping[str, Any]) -> str:
@@ -61,7 +63,7 @@ class Store:
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
         self.path, self.readonly = Path(path), readonly
         self._ask_ids: dict[str, int] = {}
-        self._kept_asks: set[str] = set()
+        self._kept_asks: dict[str, int] = {}
         memory = str(path) == ":memory:"
         if readonly and not memory and not self.path.exists():
             remedy = f"Correct the path, or make one with `hqm run NAME --store {path}`."
@@ -176,11 +178,18 @@ class Store:
             self._ask_ids = dict(self.select("SELECT digest, id FROM asks"))
         wanted = [asked.digest for asked in asks]
         missing = [key for key in wanted if key not in self._ask_ids]
-        for start in range(0, len(missing), 500):
-            part = missing[start : start + 500]
-            marks = ",".join("?" * len(part))
-            self._ask_ids.update(self.select(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", *part))
+        with self._guard():
+            self._ask_ids.update(self._select_ids(missing))
         return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
+
+    def _select_ids(self, digests: Sequence[str]) -> dict[str, int]:
+        """Digest -> number, of those that are there."""
+        ids: dict[str, int] = {}
+        for start in range(0, len(digests), _MARKS):
+            part = digests[start : start + _MARKS]
+            marks = ",".join("?" * len(part))
+            ids.update(self._db.execute(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", part))
+        return ids
 
     def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
         """Keep which bytes each picture's name stood for, so that the store can be read where the pictures are not."""
@@ -201,17 +210,38 @@ class Store:
         return append_each(lambda part: self._append(respondent, run, part), answers)
 
     def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
-        now = time.time()
+        now, kept = time.time(), self._kept_asks
         with self._transaction():
             # nothing is ever deleted, so what one batch of this process has stored stays stored
-            self._insert_asks(a for a, _ in answers if a.digest not in self._kept_asks)
+            fresh = {a.digest: a for a, _ in answers if a.digest not in kept}
+            self._insert_asks(fresh.values())
+            added = self._select_ids(list(fresh))
+            numbers = [added[a.digest] if a.digest in added else kept[a.digest] for a, _ in answers]
+            attempts = self._attempts(respondent, run, numbers)
             self._db.executemany(
-                "INSERT INTO answers SELECT ?1, ?2, a.id, "
-                "(SELECT COUNT(*) FROM answers WHERE respondent = ?1 AND run = ?2 AND ask = a.id), ?4, ?5, ?6, ?7, ?8 "
-                "FROM asks a WHERE a.digest = ?3",
-                [(respondent, run, a.digest, r.state, r.text, r.reason, _written(r.detail), now) for a, r in answers],
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (respondent, run, number, attempt, r.state, r.text, r.reason, _written(r.detail), now)
+                    for number, attempt, (_, r) in zip(numbers, attempts, answers, strict=True)
+                ],
             )
-        self._kept_asks.update(a.digest for a, _ in answers)
+        kept.update(added)
+
+    def _attempts(self, respondent: int, run: int, numbers: Sequence[int]) -> list[int]:
+        """Which attempt each of these further answers to asks is."""
+        # of many asks those between the first and the last are counted too, which is one look for all of them
+        some = len(numbers) < _MARKS
+        chosen = f"ask IN ({','.join('?' * len(numbers))})" if some else "ask BETWEEN ? AND ?"
+        query = f"SELECT ask, COUNT(*) FROM answers WHERE respondent = ? AND run = ? AND {chosen} GROUP BY ask"
+        values = numbers if some else (min(numbers), max(numbers))
+        before = dict(self._db.execute(query, (respondent, run, *values)))
+        if not before and len(set(numbers)) == len(numbers):
+            return [0] * len(numbers)
+        attempts = []
+        for number in numbers:
+            attempts.append(before.get(number, 0))
+            before[number] = attempts[-1] + 1
+        return attempts
 
     def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
         """Store exported answers under their own attempt and time; the number that were new."""
