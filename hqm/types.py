@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -82,7 +82,7 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, empty fields left out."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        pairs = ((name, getattr(self, name)) for name in _names(type(self)))
         data = {name: value for name, value in pairs if value not in (None, "", (), {})}
         return {k: list(v) if isinstance(v, tuple) else dict(v) if k == "meta" else v for k, v in data.items()}
 
@@ -91,15 +91,21 @@ class Item:
         return cls(**{**data, "options": tuple(data.get("options", ()))})
 
 
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The names of a value's fields, which a million values ask for."""
+    return tuple(each.name for each in fields(kind))
+
+
 def _make_storable(value: Item | Judgement) -> None:
     """Replace, while a value is made, the characters in its texts that no store can hold."""
-    for each in fields(value):
-        text = getattr(value, each.name)
-        clean = (
-            tuple(map(storable, text)) if each.name == "options" else storable(text) if isinstance(text, str) else text
-        )
+    for name in _names(type(value)):
+        text = getattr(value, name)
+        if not text or (isinstance(text, str) and text.isascii() and "\0" not in text):
+            continue
+        clean = tuple(map(storable, text)) if name == "options" else storable(text) if isinstance(text, str) else text
         if clean != text:
-            object.__setattr__(value, each.name, clean)
+            object.__setattr__(value, name, clean)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,9 @@ class Intake:
     @property
     def left(self) -> int:
         """How many answers are not stored yet."""
-        return len({(digest, run) for job in self.jobs for digest, run in job.todo if digest not in self._taken.get(run, ())})
+        return len(
+            {(digest, run) for job in self.jobs for digest, run in job.todo if digest not in self._taken.get(run, ())}
+        )
 
     @property
     def refused(self) -> int:

@@ -109,17 +109,16 @@ def plan(
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
-    pairs = [
-        (item, question)
-        for item, question in zip(form.items, asks.of(benchmark, form, live), strict=True)
-        if only is None or item.id in only
-    ]
-    asked = [question for _, question in pairs]
+    asked, digests = asks.of(benchmark, form, live), asks.distinct(benchmark, form, live)
+    pairs = list(zip(form.items, asked, strict=True))
+    if only is not None:
+        pairs = [pair for pair in pairs if pair[0].id in only]
+        asked = [question for _, question in pairs]
+        digests = frozenset(question.digest for question in asked)
     identity = assignment.identity()
     number, who = store.find_respondent(respondent.name, identity), who_answers(respondent.name, identity)
     done = store.answered(number, run) if number is not None else set()
     refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
-    digests = {question.digest for question in asked}
     known = store.ask_ids(asked) if done else {}
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
@@ -142,7 +141,9 @@ def plan(
     if isinstance(respondent, RecordedRespondent):
         answers = respondent.answers_in(form.name, run)
         settled = stored | refused
-        left = [pair for pair in pairs if pair[0].id in answers and pair[1].digest not in settled]
+        left = [pair for pair in pairs if pair[0].id in answers]
+        if settled:
+            left = [pair for pair in left if pair[1].digest not in settled]
         if len(digests) < len(pairs):  # the first of rows that are one question
             first = {pair[1].digest: pair for pair in reversed(left)}
             left = [pair for pair in left if first[pair[1].digest] is pair]
@@ -171,9 +172,9 @@ def plan(
         reasons=reasons,
         sight="blind" if asks.blind else "",
         refused=len(digests & refused),
-        pictures={
-            question.image: question.image_digest for question in asked if question.image and question.image_digest
-        },
+        pictures={}
+        if not live
+        else {question.image: question.image_digest for question in asked if question.image and question.image_digest},
     )
 
 

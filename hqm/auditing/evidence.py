@@ -280,7 +280,7 @@ def gather(
         analyses=()
         if recorded
         else analyses_of(
-            benchmark, form, first, answers.by_respondent(benchmark, form, respondents, reference.run), labels
+            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, reference.run), labels
         ),
         thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
@@ -350,7 +350,9 @@ def _by_people(
         examples=(),
         margin=margin,
         scored_by="people",
-        analyses=analyses_of(benchmark, form, first, answers.by_respondent(benchmark, form, respondents, 0), labels),
+        analyses=analyses_of(
+            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, 0), labels
+        ),
         levels=tuple(levels),
     )
 

@@ -10,13 +10,11 @@ from typing import Any, cast, get_args
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
 from hqm.signature import canonical_json
-from hqm.text import storable
+from hqm.text import SHORT, storable
 from hqm.types import ORIGINAL, Form, Item, Response, State
 
 _IDS = ("item", "id", "question_id")
 _STATES = frozenset(get_args(State))
-_SHORT = 200
-"""Answers up to this length are kept once, however many respondents and runs give them."""
 _TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 
@@ -196,6 +194,6 @@ class _Reader:
                 f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
             )
         answer = _response(record, place)
-        if len(answer.text) <= _SHORT and not answer.reason and not answer.detail:
+        if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers[item.id] = answer

@@ -15,12 +15,11 @@ import numpy.typing as npt
 from hqm.errors import DesignError
 from hqm.scoring.metrics import Array, Metric
 from hqm.scoring.states import ANSWERED, WITHHELD
+from hqm.text import SHORT
 from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
 
 _SELDOM = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
-_SHORT = 200
-"""An answer up to this length is scored once per item, however many respondents and runs give it."""
 
 
 class Sums(dict[str, Array]):
@@ -274,6 +273,9 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     return first.take(respondents, items), other.take(respondents, items)
 
 
+_looked_up: Callable[[dict[object, int], object], int | None] = dict.get
+
+
 class MatrixBuilder:
     """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time.
 
@@ -288,12 +290,14 @@ class MatrixBuilder:
         score: Callable[[Item, Response], Verdict],
         subsets: Callable[[Item], Sequence[str]],
         groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
-        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] = lambda _, verdicts: verdicts,
+        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] | None = None,
         scored: Sequence[dict[object, Verdict]] = (),
     ) -> None:
         self.cell, self.form, self._score = cell, form, score
         self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
         self._words: list[float] = [np.nan]
+        self._codes: dict[tuple[int, float], int] = {}
+        self._short: dict[object, Response] = {}
         self._known: list[dict[object, int]] = [{} for _ in form.items]
         self._scored = scored or [{} for _ in form.items]
         self._rows: list[npt.NDArray[np.int64]] = []
@@ -302,26 +306,32 @@ class MatrixBuilder:
 
     def add(self, respondent: str, answers: Sequence[Response | Row | None]) -> None:
         """Score one respondent's answers, given in the order of the form's items; None for one never asked."""
-        row = [0] * len(self.form.items)
-        for i, answer in enumerate(answers):
-            if answer is None:
-                continue
-            known = self._known[i]
-            key = answer[0] if answer[1] == "ok" else answer[:2]
-            code = known.get(key)
-            if code is None:
-                response = Response(*answer[:3])
-                if len(answer[0]) <= _SHORT:
-                    verdict = self._scored[i].get(key)
-                    if verdict is None:
-                        verdict = self._scored[i][key] = self._score(self.form.items[i], response)
-                    code = known[key] = self._keep(verdict, response)
-                else:
-                    code = self._keep(self._score(self.form.items[i], response), response)
-            row[i] = code
+        # an answer that was read is known by its text alone; what is known is looked up in one sweep
+        keys = [None if a is None else a[0] if a[1] == "ok" else a[:2] for a in answers]
+        codes = list(map(_looked_up, self._known, keys))
+        row = [0 if code is None else code for code in codes]
+        for i, code in enumerate(codes) if None in codes else ():
+            answer = answers[i]
+            if code is None and answer is not None:
+                row[i] = self._scored_now(i, keys[i], answer)
         self._relate_row(row)
         self._rows.append(np.array(row, dtype=np.int64))
         self._names.append(respondent)
+
+    def _scored_now(self, i: int, key: object, answer: Response | Row) -> int:
+        """The number of the verdict on an answer to an item that this administration has not met yet."""
+        if len(answer[0]) > SHORT:
+            response = Response(*answer[:3])
+            return self._keep(self._score(self.form.items[i], response), response)
+        read = None if answer[2] else self._short.get(key)
+        response = read or Response(*answer[:3])
+        if read is None and not answer[2]:
+            self._short[key] = response
+        verdict = self._scored[i].get(key)
+        if verdict is None:
+            verdict = self._scored[i][key] = self._score(self.form.items[i], response)
+        code = self._known[i][key] = self._keep(verdict, response)
+        return code
 
     def add_verdicts(self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]) -> None:
         """Take in one respondent's answers with the verdicts that a judge gave on them."""
@@ -334,6 +344,8 @@ class MatrixBuilder:
 
     def _relate_row(self, row: list[int]) -> None:
         """Replace the verdicts that depend on other verdicts of the same respondent."""
+        if self._relate is None:
+            return
         verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
         related = self._relate(self.form.items, verdicts)
         if related is verdicts:
@@ -347,9 +359,15 @@ class MatrixBuilder:
     def _keep(self, verdict: Verdict, response: Response) -> int:
         if not verdict.scored and verdict.state in ANSWERED:
             verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
-        self._verdicts.append(verdict)
-        self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
-        return len(self._verdicts) - 1
+        words = float(len(response.text.split())) if response.state != "error" else np.nan
+        # rules give the same few verdicts again and again; a verdict that is kept here keeps its address
+        key = (id(verdict), words)
+        code = self._codes.get(key)
+        if code is None:
+            self._verdicts.append(verdict)
+            self._words.append(words)
+            code = self._codes[key] = len(self._verdicts) - 1
+        return code
 
     def build(self, answers: str = "") -> ScoreMatrix:
         """The matrix of everything added."""

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -280,7 +281,8 @@ class Store:
     def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
         """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
-        return {row[3]: row for row in self.select(query, respondent, run)}
+        rows = self.select(query, respondent, run)
+        return dict(zip(map(itemgetter(3), rows), rows, strict=True))
 
     def replies(self, respondent: int, run: int) -> dict[str, Response]:
         """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
@@ -305,11 +307,14 @@ class Store:
         ]
 
     def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
-        """Ask number -> what was measured of the last attempt."""
-        rows = self.select(
-            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
+        """Ask number -> what was measured of the last attempt, of those asks of which anything ever was."""
+        # of a first attempt without a detail there is nothing to read, and most recorded answers are that
+        query = (
+            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? AND (attempt > 0 OR detail <> ?) "
+            "ORDER BY ask, attempt"
         )
-        return {number: json.loads(detail) if detail != _NO_DETAIL else {} for number, detail in rows}
+        rows = self.select(query, respondent, run, _NO_DETAIL)
+        return {number: json.loads(detail) for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
         """The tokens that a respondent's answers used, summed over runs and attempts."""

@@ -42,6 +42,9 @@ def make(folder: Path, respondents: int, items: int) -> None:
         for r in range(respondents):
             who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
             drawn = texts[rng.choice(5, items, p=[0.35, 0.35, 0.14, 0.14, 0.02])]
+            # an answer is read as one to this form only where the form is on record as put
+            form = benchmark.original
+            store.administered(who, benchmark.name, form=form.name, digest=form.digest, run=0)
             store.append(who, 0, [(a, hqm.Response(str(text))) for a, text in zip(asks, drawn, strict=True)])
 
 
