@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
@@ -14,6 +15,8 @@ and none of them is in a circle."""
 def main() -> None:
     """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is 130."""
     gc.set_threshold(_YOUNG, 50, 50)
+    # numpy's products here are small: several threads on each wait for each other longer than they work
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hqm.commands.interrupt import leave, watch
 

@@ -124,6 +124,11 @@ class ScoreMatrix:
         return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
 
     @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The items' ids, in the order of the columns."""
+        return tuple(item.id for item in self.items)
+
+    @cached_property
     def places(self) -> Mapping[str, int]:
         """Item id -> its column."""
         return {item.id: column for column, item in enumerate(self.items)}
@@ -264,6 +269,8 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     DesignError
         They share no respondent or no item.
     """
+    if first.respondents == other.respondents and first.ids == other.ids:
+        return first, other
     here, there = set(other.respondents), other.places
     respondents = [name for name in first.respondents if name in here]
     items = [item.id for item in first.items if item.id in there]

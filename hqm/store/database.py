@@ -21,6 +21,7 @@ from typing import Any
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
 from hqm.store.each import append_each
+from hqm.store.numbering import attempts_of, ids_of
 from hqm.store.opening import connect, connect_alone, transaction
 from hqm.store.questions import Ask, ask
 from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
@@ -28,8 +29,6 @@ from hqm.types import Judgement, Response, Row, Usage
 
 __all__ = ["Ask", "Store", "ask"]
 _NO_DETAIL = "{}"
-_MARKS = 500
-"""Values in one query at most."""
 
 
 def _written(detail: Mapping[str, Any]) -> str:
@@ -180,17 +179,8 @@ class Store:
         wanted = [asked.digest for asked in asks]
         missing = [key for key in wanted if key not in self._ask_ids]
         with self._guard():
-            self._ask_ids.update(self._select_ids(missing))
+            self._ask_ids.update(ids_of(self._db, missing))
         return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
-
-    def _select_ids(self, digests: Sequence[str]) -> dict[str, int]:
-        """Digest -> number, of those that are there."""
-        ids: dict[str, int] = {}
-        for start in range(0, len(digests), _MARKS):
-            part = digests[start : start + _MARKS]
-            marks = ",".join("?" * len(part))
-            ids.update(self._db.execute(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", part))
-        return ids
 
     def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
         """Keep which bytes each picture's name stood for, so that the store can be read where the pictures are not."""
@@ -216,9 +206,9 @@ class Store:
             # nothing is ever deleted, so what one batch of this process has stored stays stored
             fresh = {a.digest: a for a, _ in answers if a.digest not in kept}
             self._insert_asks(fresh.values())
-            added = self._select_ids(list(fresh))
+            added = ids_of(self._db, list(fresh))
             numbers = [added[a.digest] if a.digest in added else kept[a.digest] for a, _ in answers]
-            attempts = self._attempts(respondent, run, numbers)
+            attempts = attempts_of(self._db, respondent, run, numbers)
             self._db.executemany(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -227,22 +217,6 @@ class Store:
                 ],
             )
         kept.update(added)
-
-    def _attempts(self, respondent: int, run: int, numbers: Sequence[int]) -> list[int]:
-        """Which attempt each of these further answers to asks is."""
-        # of many asks those between the first and the last are counted too, which is one look for all of them
-        some = len(numbers) < _MARKS
-        chosen = f"ask IN ({','.join('?' * len(numbers))})" if some else "ask BETWEEN ? AND ?"
-        query = f"SELECT ask, COUNT(*) FROM answers WHERE respondent = ? AND run = ? AND {chosen} GROUP BY ask"
-        values = numbers if some else (min(numbers), max(numbers))
-        before = dict(self._db.execute(query, (respondent, run, *values)))
-        if not before and len(set(numbers)) == len(numbers):
-            return [0] * len(numbers)
-        attempts = []
-        for number in numbers:
-            attempts.append(before.get(number, 0))
-            before[number] = attempts[-1] + 1
-        return attempts
 
     def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
         """Store exported answers under their own attempt and time; the number that were new."""
