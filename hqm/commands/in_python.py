@@ -219,6 +219,7 @@ def run(
     blind: bool = False,
     seed: int | None = None,
     probabilities: bool = False,
+    expected: bool = False,
     part: str | None = None,
     limit: int | None = None,
     max_requests: int | None = None,
@@ -237,7 +238,7 @@ def run(
         A store, or its file.
     until
         When to stop asking, as `--until` takes it: "separated", "separated>=.02", "half_width<=.01", or two of them.
-    recorded, forms, runs, blind, seed, probabilities, part, limit, max_requests, device, workers
+    recorded, forms, runs, blind, seed, probabilities, expected, part, limit, max_requests, device, workers
         As the options of `hqm run`.
 
     Raises
@@ -268,6 +269,7 @@ def run(
             blind=blind,
             seed=seed,
             probabilities=probabilities,
+            expected=expected,
             until=_several(until),
             max_requests=max_requests,
         ),
