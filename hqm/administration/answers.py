@@ -10,7 +10,8 @@ from hqm.administration.assignment import StoredRespondent
 from hqm.administration.existence import was_put
 from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.interface import Benchmark
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder, texts_read
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest_all
 from hqm.text import SHORT
 from hqm.types import Cell, Form, Response, Row, State, Verdict
@@ -104,7 +105,11 @@ class Answers:
         hashes = []
         for respondent in respondents:
             rows = self._rows(benchmark, form, respondent, cell.run)
-            hashes.append(digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows]))
+            texts = texts_read(rows)
+            if texts:  # the same bytes, joined in one call
+                hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
+            else:
+                hashes.append(digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows]))
             builder.add(respondent.name, rows)
         return builder.build(digest_all(hashes))
 

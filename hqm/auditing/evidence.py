@@ -39,7 +39,8 @@ from hqm.judges.stages import StageEvidence, labelled_units, stage_evidence
 from hqm.labels.plan import answer_digest
 from hqm.labels.pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
 from hqm.lint import findings_of, pictures_of
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store

@@ -276,8 +276,7 @@ class Store:
     def runs(self, respondent: int) -> list[int]:
         """The runs in which a respondent answered anything."""
         return [
-            row[0]
-            for row in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
+            n for (n,) in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
         ]
 
     def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
