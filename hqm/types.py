@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -82,7 +82,7 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, empty fields left out."""
-        pairs = ((name, getattr(self, name)) for name in _names(type(self)))
+        pairs = ((name, getattr(self, name)) for name in _names(self))
         data = {name: value for name, value in pairs if value not in (None, "", (), {})}
         return {k: list(v) if isinstance(v, tuple) else dict(v) if k == "meta" else v for k, v in data.items()}
 
@@ -91,15 +91,15 @@ class Item:
         return cls(**{**data, "options": tuple(data.get("options", ()))})
 
 
-@cache
-def _names(kind: type) -> tuple[str, ...]:
+def _names(value: Item | Judgement) -> tuple[str, ...]:
     """The names of a value's fields, which a million values ask for."""
-    return tuple(each.name for each in fields(kind))
+    names: tuple[str, ...] = type(value).__dict__["__slots__"]
+    return names
 
 
 def _make_storable(value: Item | Judgement) -> None:
     """Replace, while a value is made, the characters in its texts that no store can hold."""
-    for name in _names(type(value)):
+    for name in _names(value):
         text = getattr(value, name)
         if not text or (isinstance(text, str) and text.isascii() and "\0" not in text):
             continue

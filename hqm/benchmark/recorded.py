@@ -143,8 +143,8 @@ class _Reader:
         for i, record in records:
             get = record.get
             named, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
-            key = record["item"] if "item" in record else get("id")
-            text = record["answer"] if "answer" in record else get("response")
+            key: Any = record["item"] if "item" in record else get("id")
+            text: Any = record["answer"] if "answer" in record else get("response")
             try:
                 items, answers = of_names[named, form, run]
                 item, answer = items[key], same[text, get("state", "ok")]
