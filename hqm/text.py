@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 REPLACED = "what cannot be stored"
 """The note that a response carries in its detail when something in it was replaced."""
+SHORT = 200
+"""Characters of an answer that is kept and scored once, however many respondents and runs give it."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DEEPEST, _LONGEST = 50, 1000
 _INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+")
@@ -53,6 +56,7 @@ def storable(value: Any, depth: int = 0) -> Any:
         return type(value).__name__
 
 
+@lru_cache(maxsize=4096)
 def has_words(text: str) -> bool:
     """Whether a text says anything: more than white space, invisible characters and reasoning that precedes an answer.
 

@@ -82,7 +82,7 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, empty fields left out."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        pairs = ((name, getattr(self, name)) for name in _names(self))
         data = {name: value for name, value in pairs if value not in (None, "", (), {})}
         return {k: list(v) if isinstance(v, tuple) else dict(v) if k == "meta" else v for k, v in data.items()}
 
@@ -91,15 +91,21 @@ class Item:
         return cls(**{**data, "options": tuple(data.get("options", ()))})
 
 
+def _names(value: Item | Judgement) -> tuple[str, ...]:
+    """The names of a value's fields, which a million values ask for."""
+    names: tuple[str, ...] = type(value).__dict__["__slots__"]
+    return names
+
+
 def _make_storable(value: Item | Judgement) -> None:
     """Replace, while a value is made, the characters in its texts that no store can hold."""
-    for each in fields(value):
-        text = getattr(value, each.name)
-        clean = (
-            tuple(map(storable, text)) if each.name == "options" else storable(text) if isinstance(text, str) else text
-        )
+    for name in _names(value):
+        text = getattr(value, name)
+        if not text or (isinstance(text, str) and text.isascii() and "\0" not in text):
+            continue
+        clean = tuple(map(storable, text)) if name == "options" else storable(text) if isinstance(text, str) else text
         if clean != text:
-            object.__setattr__(value, each.name, clean)
+            object.__setattr__(value, name, clean)
 
 
 @dataclass(frozen=True, slots=True)

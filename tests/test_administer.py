@@ -219,3 +219,76 @@ def answers_of(path: Path) -> dict[tuple[str, int, int], str]:
     with Store(path, readonly=True) as store:
         prompts = {row["id"]: json.dumps([row["prompt"], row["image_digest"]]) for row in store.rows("asks")}
         return {(prompts[row["ask"]], row["run"], row["attempt"]): row["text"] for row in store.rows("answers")}
+
+
+def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, dogs: Path) -> None:
+    benchmark = hqm.load(str(dogs))
+    respondent = recorded("a", {("original", 0): {"q0": "Yes", "q3": "No"}, ("original", 1): {"q0": "No"}})
+    asks, assignment = Asks(store), hqm.assign(respondent, benchmark)
+    jobs = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    todo = jobs[0].todo
+    assert [request.item for _, request in todo.values()] == ["q0", "q3"]
+    assert all(todo[key][0].digest == key[0] and key[1] == 0 for key in todo)
+    with pytest.raises(KeyError):
+        todo[next(iter(todo))[0], 1]
+    seen: list[tuple[int, int]] = []
+    # the same job twice is stored once
+    outcome = hqm.administer(store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count)))
+    assert (outcome.asked, outcome.states["ok"], seen) == (3, 3, [(0, 2), (1, 1)])
+    again = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    assert [(job.stored, len(job.todo)) for job in again] == [(2, 0), (1, 0)]
+    assert hqm.administer(store, again).asked == 0
+
+
+def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> None:
+    benchmark = hqm.load(str(dogs))
+    respondent = recorded("a", {("original", run): {"q0": "Yes", "q3": "No"} for run in (0, 1)})
+    asks, assignment = Asks(store), hqm.assign(respondent, benchmark)
+    jobs = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    outcome = hqm.administer(store, jobs, stop=lambda: store.count() > 0)
+    assert (outcome.asked, outcome.left, store.count()) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ('{"id": "q1", "response": "Yes", "run": true}', "the run is True"),
+        ('{"id": "q1", "response": "Yes", "run": 1.0}', "the run is 1.0"),
+        ('{"id": "q0", "response": "Yes", "run": 1}', "'q0' is answered twice"),
+        ('{"id": "q1", "response": true, "run": 1}', "which is no text"),
+        ('{"id": " ", "response": "Yes", "run": 1}', "the item is"),
+        ('{"id": "q1", "response": "Yes", "run": 1, "state": "maybe"}', "the state 'maybe'"),
+        ('{"id": "q1", "response": "Yes", "run": 1, "state": ["ok"]}', "the state"),
+        ('{"id": "q1", "response": "Yes", "run": 1, "form": "mine"}', "no form 'mine'"),
+    ],
+)
+def test_a_record_is_checked_though_its_like_was_met_before(
+    tmp_path: Path, dogs: Path, line: str, refused: str
+) -> None:
+    from hqm.benchmark.recorded import read_recordings
+
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "q0", "response": "Yes", "run": 1}\n' + line)
+    with pytest.raises(hqm.HQMError, match=refused) as error:
+        read_recordings(path, {"original": hqm.load(str(dogs)).original})
+    assert "record 2" in str(error.value)
+
+
+def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, dogs: Path) -> None:
+    from hqm.benchmark.recorded import read_recordings
+
+    rows = [
+        {"id": "q0", "response": "Yes"},
+        {"id": "q1", "response": "Yes", "reason": "", "detail": {}},
+        {"id": "q2", "response": "Yes", "reason": "cut", "state": "truncated"},
+        {"id": "q3", "response": "Yes", "detail": {"seconds": 2}},
+        {"item": "q4", "id": "q0", "answer": "No", "response": "Yes"},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (recording,) = read_recordings(path, {"original": hqm.load(str(dogs)).original})
+    assert [tuple(answer) for answer in recording.answers.values()] == [
+        ("Yes", "ok", "", {}), ("Yes", "ok", "", {}), ("Yes", "truncated", "cut", {}), ("Yes", "ok", "", {"seconds": 2}),
+        ("No", "ok", "", {}),
+    ]  # fmt: skip
+    assert list(recording.answers) == ["q0", "q1", "q2", "q3", "q4"]

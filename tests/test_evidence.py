@@ -306,12 +306,13 @@ def test_the_parallel_form_is_built_only_where_it_was_put(
 ) -> None:
     """To make it takes minutes for a benchmark of many questions in a script that the taggers do not know."""
     built: list[str] = []
+    build_parallel = hqm.build_parallel
 
     def noted(form: hqm.Form) -> hqm.Form:
         built.append(form.name)
-        return hqm.build_parallel(form)
+        return build_parallel(form)
 
-    monkeypatch.setattr("hqm.benchmark.adapter.build_parallel", noted)
+    monkeypatch.setattr("hqm.forms.build.build_parallel", noted)
     command = ("audit", quiz, "--recorded", answers, "-q", "--out", tmp_path / "out")
     assert run(*command, "--forms", "original")[0] == 0
     assert built == []

@@ -19,7 +19,7 @@ from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
 from hqm.cli import main
-from hqm.scoring.matrix import MatrixBuilder
+from hqm.scoring.filling import MatrixBuilder
 from tests.judge_server import JudgeServer
 
 pytestmark = pytest.mark.data

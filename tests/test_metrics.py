@@ -17,7 +17,8 @@ from hqm import (
     mean_of,
     yes_no_tally,
 )
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, align
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix, align
 
 counts = st.integers(0, 50)
 BY_NAME = {metric.name: metric for metric in YES_NO}

@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response, Verdict
 from hqm.benchmark.replies import played_back
-from hqm.scoring.matrix import MatrixBuilder
+from hqm.scoring.filling import MatrixBuilder
 
 pytestmark = pytest.mark.data
 

@@ -55,3 +55,33 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
 def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
     assert read_records(tmp_path / "empty.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "refused"),
+    [
+        ('{"id": 1, "text": "a: b"}\n{"id": 2, "text": "{}"}', ""),
+        ('{"id": 1}\r\n{"id": 2}\r\n', ""),
+        ('{"id": 1} {"id": 2}\n{"id": 3}', ""),
+        ('{"id": {"part": 1}}\n{"id": 2}', ""),
+        ('{"id": 1},\n{"id": 2}', "a.jsonl:1"),
+        ('{"id": 1}\n{"id": 2, "id": 3}', "'id' stands twice"),
+        ('{"id": 1, "id": 2, "text": "x"}\n{"a\\u003a": "b"}', "'id' stands twice"),
+        ('{"id": [{"a": 1}\n{"b": 2}]}', "a.jsonl:2"),
+        ('{"id": 1}\n7\n{"id": 2}', "a.jsonl:2"),
+    ],
+)
+def test_lines_decoded_in_one_call_are_what_they_are_one_by_one(tmp_path: Path, content: str, refused: str) -> None:
+    """The fast way counts colons to be sure of each object; what it cannot be sure of is read record by record."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content.encode())
+    if refused:
+        with pytest.raises(DataError, match=refused):
+            read_records(path)
+        return
+    decoder, text, expected = json.JSONDecoder(), content.strip(), []
+    while text:
+        record, end = decoder.raw_decode(text)
+        expected.append(record)
+        text = text[end:].strip()
+    assert read_records(path) == expected

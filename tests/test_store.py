@@ -44,6 +44,21 @@ def test_the_last_attempt_counts_and_all_are_kept(store: Store) -> None:
     assert [row["attempt"] for row in store.rows("answers")] == [0, 1]
 
 
+@pytest.mark.parametrize("many", [2, 700])
+def test_an_ask_that_is_answered_again_is_a_further_attempt(store: Store, many: int) -> None:
+    """In the same batch and in a later one, whether few asks are stored together or many."""
+    who, questions = store.respondent("hf/a", {}), [ask(f"Is it {i}?") for i in range(many)]
+    store.append(who, 0, [(q, Response("Yes")) for q in (*questions, questions[0])])
+    store.append(who, 0, [(q, Response("No")) for q in (questions[-1], questions[0], questions[0])])
+    store.append(who, 1, [(questions[0], Response("No"))])
+    of_first, of_last = (store.ask_ids([q])[q.digest] for q in (questions[0], questions[-1]))
+    rows = list(store.rows("answers"))
+    attempts = [(row["run"], row["attempt"], row["text"]) for row in rows if row["ask"] == of_first]
+    assert attempts == [(0, 0, "Yes"), (0, 1, "Yes"), (0, 2, "No"), (0, 3, "No"), (1, 0, "No")]
+    assert [row["attempt"] for row in rows if row["ask"] == of_last] == [0, 1]
+    assert len(rows) == many + 5
+
+
 def test_a_respondent_is_its_identity(store: Store) -> None:
     number = store.respondent("hf/a", {"temperature": 1.0})
     assert store.respondent("hf/a", {"temperature": 1.0}) == number

@@ -13,7 +13,7 @@ import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
-from hqm.scoring.matrix import MatrixBuilder
+from hqm.scoring.filling import MatrixBuilder
 from tests.conftest import Run
 
 pytestmark = pytest.mark.data

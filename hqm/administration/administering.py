@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, make_engine, never
+from hqm.administration.intake import Intake
 from hqm.administration.planning import Job, Key
 from hqm.errors import HQMError
 from hqm.respondents.base import Request, Sampling
 from hqm.respondents.budget import Budget, Hold
+from hqm.respondents.recorded import RecordedRespondent
 from hqm.store.database import Ask, Store
 from hqm.store.refusals import has_answered
 from hqm.types import Response, State
@@ -85,10 +87,22 @@ def administer(
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
     budget = budget or Budget()
-    worksheets = [_Worksheet(store, of_respondent, budget) for of_respondent in by_respondent.values()]
+    recorded = [isinstance(of[0].assignment.respondent, RecordedRespondent) for of in by_respondent.values()]
+    intakes = [Intake(store, of) for of, known in zip(by_respondent.values(), recorded, strict=True) if known]
+    worksheets = [
+        _Worksheet(store, of, budget) for of, known in zip(by_respondent.values(), recorded, strict=True) if not known
+    ]
     total = sum(len(worksheet.requests) for worksheet in worksheets)
     states = Counter({"error": sum(worksheet.store_broken() for worksheet in worksheets)})
-    asked = 0
+    taken = asked = 0
+    for intake in intakes:
+        for job, outcomes in intake.batches() if not stop() else ():
+            if progress:
+                progress(job, len(outcomes))
+            taken += len(outcomes)
+            states.update(outcomes)
+            if stop():
+                break
     failed: dict[int, HQMError] = {}
     run = engine or make_engine(workers=workers)
     for i, batch in run([(worksheet.respondent, worksheet.admitted()) for worksheet in worksheets], stop):
@@ -104,10 +118,11 @@ def administer(
     for worksheet in worksheets:
         worksheet.record_complete()
         worksheet.give_back()
-    left = total - asked if stop() or budget.reached else 0
+    left = total - asked + sum(intake.left for intake in intakes) if stop() or budget.reached else 0
     given_up = tuple((worksheets[i].respondent.name, error) for i, error in failed.items())
     refused = sum(worksheet.refused for worksheet in worksheets if worksheet.has_answered)
-    return Outcome(asked, states["error"], given_up, left, refused, states)
+    refused += sum(intake.refused for intake in intakes)
+    return Outcome(taken + asked, states["error"], given_up, left, refused, states)
 
 
 class _Worksheet:

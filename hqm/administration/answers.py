@@ -8,10 +8,13 @@ from typing import Any
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
 from hqm.administration.existence import was_put
+from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.interface import Benchmark
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder, texts_read
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest_all
-from hqm.types import Cell, Form, Response, Row, Verdict
+from hqm.text import SHORT
+from hqm.types import Cell, Form, Response, Row, State, Verdict
 
 _UNSEEN = 0.05
 """How much of a probability a server may leave open."""
@@ -23,12 +26,26 @@ class Answers:
     def __init__(self, asks: Asks) -> None:
         self.asks, self.store = asks, asks.store
         self._scored: list[tuple[Benchmark, Form, list[dict[object, Verdict]]]] = []
+        # one value for all copies of a short answer: most of a large store's answers are a few words
+        self._same: dict[tuple[str, State, str], Response] = {}
 
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
         """The responses of one respondent to one form, item by item; None where there is none."""
-        return [None if row is None else Response(*row[:3]) for row in self._rows(benchmark, form, respondent, run)]
+        same, responses = self._same, list[Response | None]()
+        for row in self._rows(benchmark, form, respondent, run):
+            if row is None:
+                responses.append(None)
+                continue
+            key = row[:3]
+            response = same.get(key)
+            if response is None:
+                response = Response(*key)
+                if len(response.text) <= SHORT:
+                    same[key] = response
+            responses.append(response)
+        return responses
 
     def by_respondent(
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
@@ -57,6 +74,8 @@ class Answers:
         open by more than .05 is not known.
         """
         details = self.store.details(respondent.number, run)
+        if not details:
+            return [None] * len(form.items)
         probabilities: list[float | None] = []
         for item, number in zip(form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True):
             detail = details.get(number, {})
@@ -71,6 +90,8 @@ class Answers:
     ) -> list[Mapping[str, Any]]:
         """What was measured of each answer of one respondent to one form, item by item; empty where there is none."""
         kept = self.store.details(respondent.number, run)
+        if not kept:
+            return [{}] * len(form.items)
         return [kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)]
 
     def matrix(
@@ -78,13 +99,17 @@ class Answers:
     ) -> ScoreMatrix:
         """The answers of one administration, scored by the benchmark's rule."""
         builder = MatrixBuilder(
-            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate,
-            self._verdicts(benchmark, form),
+            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings,
+            None if type(benchmark).relate is Adapter.relate else benchmark.relate, self._verdicts(benchmark, form),
         )  # fmt: skip
         hashes = []
         for respondent in respondents:
             rows = self._rows(benchmark, form, respondent, cell.run)
-            hashes.append(digest_all("" if row is None else f"{row[1]} {row[0]}" for row in rows))
+            texts = texts_read(rows)
+            if texts:  # the same bytes, joined in one call
+                hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
+            else:
+                hashes.append(digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows]))
             builder.add(respondent.name, rows)
         return builder.build(digest_all(hashes))
 
@@ -100,4 +125,4 @@ class Answers:
         rows = self.store.answer_rows(respondent.number, run)
         if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
-        return [rows.get(number) for number in self.asks.numbers(benchmark, form, respondent.live)]
+        return list(map(rows.get, self.asks.numbers(benchmark, form, respondent.live)))

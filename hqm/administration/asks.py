@@ -29,6 +29,7 @@ class Asks:
         self._digests: dict[str, dict[str, str | None]] = {}
         self._asks: dict[tuple[int, str, str], list[Ask]] = {}
         self._numbers: dict[int, list[int]] = {}
+        self._distinct: dict[int, frozenset[str]] = {}
         self._files: dict[tuple[str, str], tuple[Path | None, str]] = {}
 
     def of(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
@@ -37,6 +38,13 @@ class Asks:
         if key not in self._asks:
             self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
         return self._asks[key]
+
+    def distinct(self, benchmark: Benchmark, form: Form, live: bool) -> frozenset[str]:
+        """The digests of all that is asked."""
+        asks = self.of(benchmark, form, live)
+        if id(asks) not in self._distinct:
+            self._distinct[id(asks)] = frozenset(asked.digest for asked in asks)
+        return self._distinct[id(asks)]
 
     def _ask(self, benchmark: Benchmark, form: Form, index: int, live: bool) -> Ask:
         item = form.items[index]

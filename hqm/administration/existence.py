@@ -11,6 +11,7 @@ from collections.abc import Collection
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import StoredRespondent
 from hqm.benchmark.interface import Benchmark
+from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form
 
 _COMPLETE = 0.5
@@ -39,7 +40,7 @@ def was_put(
     """
     store = asks.store
     if answered is None:
-        answered = store.answer_rows(respondent.number, run).keys()
+        answered = _answered(store, respondent, run)
     numbers = asks.numbers(benchmark, form, respondent.live)
     if not any(number in answered for number in numbers):
         return False
@@ -66,7 +67,7 @@ def _is_complete(
     original = dict(
         zip(benchmark.original.by_id, asks.numbers(benchmark, benchmark.original, respondent.live), strict=True)
     )
-    first = asks.store.answer_rows(respondent.number, 0).keys()
+    first = _answered(asks.store, respondent, 0)
     reference = {item for item, number in original.items() if number in first}
     shared = set() if form.name == ORIGINAL else set(original.values())
     by_item = dict(zip(form.by_id, numbers, strict=True))
@@ -75,3 +76,9 @@ def _is_complete(
     if own:
         return sum(number in answered for number in own) >= _COMPLETE * len(own)
     return all(number in answered for number in wanted.values())
+
+
+def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
+    """The numbers of the asks that a respondent answered in a run; no text is read for that."""
+    rows = store.select("SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run)
+    return {number for (number,) in rows}

@@ -5,8 +5,10 @@ Resumption is no feature of its own: running the same command again plans what i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment
@@ -15,10 +17,54 @@ from hqm.respondents.recorded import RecordedRespondent
 from hqm.signature import request_seed
 from hqm.store.database import Ask
 from hqm.store.refusals import refused as refused_in
-from hqm.types import LETTERS, Item
+from hqm.types import LETTERS, Item, Response
 
 Key = tuple[str, int]
 """What a request is filed under: the digest of what is asked, and the run."""
+
+
+class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
+    """What was recorded of an administration and is not stored yet; a request is made when somebody looks at it.
+
+    Parameters
+    ----------
+    pairs
+        The items with what they ask.
+    answers
+        Item id -> its recorded answer, of every item among the pairs.
+    request
+        Makes the request of an item.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[Item, Ask]],
+        answers: Mapping[str, Response],
+        run: int,
+        request: Callable[[Item, Ask], Request],
+    ) -> None:
+        self._pairs, self._answers, self._run, self._request = pairs, answers, run, request
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __iter__(self) -> Iterator[Key]:
+        return ((asked.digest, self._run) for _, asked in self._pairs)
+
+    def __getitem__(self, key: Key) -> tuple[Ask, Request]:
+        if key[1] != self._run:
+            raise KeyError(key)
+        item, asked = self._pairs[self._places[key[0]]]
+        return asked, self._request(item, asked)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {asked.digest: i for i, (_, asked) in enumerate(self._pairs)}
+
+    def given(self) -> list[tuple[Ask, Response]]:
+        """What is asked, with what was answered."""
+        answers = self._answers
+        return [(asked, answers[item.id]) for item, asked in self._pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,55 +109,72 @@ def plan(
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
-    pairs = [
-        (item, question)
-        for item, question in zip(form.items, asks.of(benchmark, form, live), strict=True)
-        if only is None or item.id in only
-    ]
-    asked = [question for _, question in pairs]
+    asked, digests = asks.of(benchmark, form, live), asks.distinct(benchmark, form, live)
+    pairs = list(zip(form.items, asked, strict=True))
+    if only is not None:
+        pairs = [pair for pair in pairs if pair[0].id in only]
+        asked = [question for _, question in pairs]
+        digests = frozenset(question.digest for question in asked)
     identity = assignment.identity()
     number, who = store.find_respondent(respondent.name, identity), who_answers(respondent.name, identity)
     done = store.answered(number, run) if number is not None else set()
     refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
-    known = store.ask_ids(asked)
-    todo: dict[Key, tuple[Ask, Request]] = {}
+    known = store.ask_ids(asked) if done else {}
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
-    stored: set[str] = set()
-    for item, question in pairs:
-        if question.digest in known and known[question.digest] in done:
-            stored.add(question.digest)
-            continue
-        if question.digest in refused:
-            continue
-        key = (question.digest, run)
-        if key in todo or key in broken:
-            continue
-        shown = live and not asks.blind and item.image is not None
-        image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
-        seed = request_seed(assignment.sampling.seed, who, run, question.digest)
-        words = answer_words(item) if probabilities else ()
-        request = Request(
-            question.prompt, image, assignment.sampling, seed, benchmark.name, form.name, run, item.id, words=words
+    stored = {question.digest for question in asked if known.get(question.digest) in done} if done else set()
+
+    def request_of(item: Item, question: Ask, image: Path | None = None) -> Request:
+        return Request(
+            question.prompt,
+            image,
+            assignment.sampling,
+            request_seed(assignment.sampling.seed, who, run, question.digest),
+            benchmark.name,
+            form.name,
+            run,
+            item.id,
+            words=answer_words(item) if probabilities else (),
         )
-        if reason:
-            broken[key], reasons[key] = (question, request), reason
-        elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
-            todo[key] = (question, request)
+
+    todo: Mapping[Key, tuple[Ask, Request]]
+    if isinstance(respondent, RecordedRespondent):
+        answers = respondent.answers_in(form.name, run)
+        settled = stored | refused
+        left = [pair for pair in pairs if pair[0].id in answers]
+        if settled:
+            left = [pair for pair in left if pair[1].digest not in settled]
+        if len(digests) < len(pairs):  # the first of rows that are one question
+            first = {pair[1].digest: pair for pair in reversed(left)}
+            left = [pair for pair in left if first[pair[1].digest] is pair]
+        todo = RecordedTodo(left, answers, run, request_of)
+    else:
+        todo = asked_now = {}
+        for item, question in pairs:
+            key = (question.digest, run)
+            if question.digest in stored or question.digest in refused or key in asked_now or key in broken:
+                continue
+            shown = live and not asks.blind and item.image is not None
+            image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
+            request = request_of(item, question, image)
+            if reason:
+                broken[key], reasons[key] = (question, request), reason
+            else:
+                asked_now[key] = (question, request)
     return Job(
         assignment=assignment,
         administration=administration,
         rows=len(asked),
-        distinct=len({question.digest for question in asked}),
+        distinct=len(digests),
         stored=len(stored),
         todo=todo,
         broken=broken,
         reasons=reasons,
         sight="blind" if asks.blind else "",
-        refused=len({question.digest for question in asked} & refused),
-        pictures={
-            question.image: question.image_digest for question in asked if question.image and question.image_digest
-        },
+        refused=len(digests & refused),
+        pictures={}
+        if not live
+        else {question.image: question.image_digest for question in asked if question.image and question.image_digest},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from hqm.judges.labels import Labels
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import Form, Judgement, Response
 
+Given = Callable[[], Mapping[str, Sequence[Response | None]]]
+
 
 def analyses_of(
-    benchmark: Benchmark, form: Form, first: ScoreMatrix, given: Mapping[str, Sequence[Response | None]], labels: Labels
+    benchmark: Benchmark, form: Form, first: ScoreMatrix, given: Given, labels: Labels
 ) -> tuple[Analysis, ...]:
     """What the adapter makes of all answers that were given, each table once; nothing where it has no tables of its own.
 
@@ -26,7 +28,7 @@ def analyses_of(
     first
         The scored answers.
     given
-        Respondent -> its responses, in the order of the form's items.
+        Reads respondent -> its responses, in the order of the form's items; called where the benchmark has tables.
     labels
         People's labels of the answers.
     """
@@ -35,7 +37,7 @@ def analyses_of(
     labelled: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in labels.judgements:
         labelled.setdefault((judgement.respondent, judgement.item), []).append(judgement)
-    place = {item.id: i for i, item in enumerate(form.items)}
+    place, responses = {item.id: i for i, item in enumerate(form.items)}, given()
     answers = [
         ScoredAnswer(
             respondent=name,
@@ -49,6 +51,6 @@ def analyses_of(
         )
         for row, name in enumerate(first.respondents)
         for column, item in enumerate(first.items)
-        if (response := given[name][place[item.id]]) is not None and not np.isnan(first.words[row, column])
+        if (response := responses[name][place[item.id]]) is not None and not np.isnan(first.words[row, column])
     ]
     return tuple(analysis for analysis in benchmark.analyses(answers) if analysis.rows)

@@ -44,7 +44,7 @@ from hqm.judges.labels import FAITHFUL
 from hqm.judges.panel import parse_judge
 from hqm.lint.labels import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.psychometrics import family_dependence, jackknife_interval, stream
-from hqm.scoring.matrix import ScoreMatrix, Sums
+from hqm.scoring.matrix import ScoreMatrix, Sums, Units
 from hqm.scoring.metrics import Metric
 from hqm.types import Cell, Estimate, Form, finite
 
@@ -187,6 +187,7 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
     used = {name: forms[name] for name in forms if any(cell.form == name for cell in matrices)}
     covered = coverage(form, card.types, card.labelled)
     findings = [finding.to_dict() for finding in _findings(evidence, estimates)]
+    units = {metric.name: evidence.first.units(metric) for metric in evidence.metrics}
     return BenchmarkAudit(
         benchmark=card.name,
         title=card.title,
@@ -212,7 +213,7 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
         },
         truth_yes={name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
-        respondents=tuple(_respondent(evidence, row, who) for row, who in enumerate(evidence.respondents)),
+        respondents=tuple(_respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)),
         estimates=tuple(estimates),
         coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
         findings=tuple(findings),
@@ -244,16 +245,18 @@ def _truth_yes(form: Form) -> float | None:
     return sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
 
 
-def _respondent(evidence: Evidence, row: int, respondent: StoredRespondent) -> RespondentScores:
+def _respondent(
+    evidence: Evidence, units: Mapping[str, Units], row: int, respondent: StoredRespondent
+) -> RespondentScores:
     first, audited = evidence.first, evidence.metrics
     metrics = [metric for metric in evidence.benchmark.metrics if not metric.subset or metric.subset in first.subsets]
     own = {cell: _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
     alone = own[evidence.reference]
     intervals = {}
     for metric in audited:
-        units = first.units(metric)
-        tallies = {key: values[row] for key, values in units.tallies.items()}
-        bounds = jackknife_interval(tallies, units.clusters, partial(_metric_of, metric), share=metric.share)
+        of_metric = units[metric.name]
+        tallies = {key: values[row] for key, values in of_metric.tallies.items()}
+        bounds = jackknife_interval(tallies, of_metric.clusters, partial(_metric_of, metric), share=metric.share)
         intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
     return RespondentScores(

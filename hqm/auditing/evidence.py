@@ -39,7 +39,8 @@ from hqm.judges.stages import StageEvidence, labelled_units, stage_evidence
 from hqm.labels.plan import answer_digest
 from hqm.labels.pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
 from hqm.lint import findings_of, pictures_of
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store
@@ -280,7 +281,7 @@ def gather(
         analyses=()
         if recorded
         else analyses_of(
-            benchmark, form, first, answers.by_respondent(benchmark, form, respondents, reference.run), labels
+            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, reference.run), labels
         ),
         thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
@@ -350,7 +351,9 @@ def _by_people(
         examples=(),
         margin=margin,
         scored_by="people",
-        analyses=analyses_of(benchmark, form, first, answers.by_respondent(benchmark, form, respondents, 0), labels),
+        analyses=analyses_of(
+            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, 0), labels
+        ),
         levels=tuple(levels),
     )
 

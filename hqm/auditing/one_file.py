@@ -23,7 +23,8 @@ from hqm.judges.judgements import JudgementSource, take_judgements
 from hqm.judges.procedure import verdicts
 from hqm.logs.reading import written_by_tool
 from hqm.psychometrics import item_agreement, pearson
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
 from hqm.version import __version__

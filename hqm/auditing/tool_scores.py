@@ -12,7 +12,8 @@ from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.recorded import Recording
 from hqm.errors import DesignError
 from hqm.judges.marks import verdict_of_share
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest, digest_all
 from hqm.types import Cell, Form, Item, Response, Verdict
 

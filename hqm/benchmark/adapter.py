@@ -20,7 +20,7 @@ from hqm.benchmark.labels import read_criterion
 from hqm.benchmark.recorded import Recording, read_answers
 from hqm.benchmark.replies import Replies, read_replies
 from hqm.errors import AnswerError, CardError, DataError
-from hqm.forms.build import build_parallel, build_rewording, is_negated
+from hqm.forms.rules import is_negated
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
@@ -71,10 +71,14 @@ class Adapter:
 
     def parallel(self, form: Form) -> Form:
         """The parallel form; by default yes/no questions are turned round, options shuffled and other prompts rephrased."""
+        from hqm.forms.build import build_parallel
+
         return build_parallel(form)
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
         """A further parallel form (`draw` 2 for `parallel2`), in words that neither the original nor `earlier` forms have."""
+        from hqm.forms.build import build_rewording
+
         return build_rewording(form, draw, earlier)
 
     def more_forms(self, form: Form) -> tuple[Form, ...]:

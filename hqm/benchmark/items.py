@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
         The picture lies outside the image folder.
     """
     names, record = card.fields, dict(record)
-    known = {getattr(names, field) for field in FieldsSection.model_fields}
+    known = _known(names)
     _check_names(record, known, place)
     image = _text(record.get(names.image), names.image, place) or None
     if image is not None and not is_url(image):
@@ -73,16 +74,29 @@ def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
     )
 
 
-def _check_names(record: Mapping[str, Any], known: set[str], place: str) -> None:
+@lru_cache(maxsize=16)
+def _known(names: FieldsSection) -> frozenset[str]:
+    """The names that a file's fields may have."""
+    return frozenset(getattr(names, field) for field in FieldsSection.model_fields)
+
+
+def _check_names(record: Mapping[str, Any], known: frozenset[str], place: str) -> None:
     """Refuse a field that looks like a misspelling of one that the record does not have."""
-    absent = sorted(known - record.keys())
-    for name in record:
-        meant = get_close_matches(str(name), absent, 1, 0.75) if name not in known else []
+    others = [name for name in record if name not in known]
+    absent = tuple(sorted(known - record.keys())) if others else ()
+    for name in others:
+        meant = _near(str(name), absent)
         if meant:
             remedy = (
                 f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's [fields], if it is another."
             )
             raise FieldError(f"the field {name!r} looks like a misspelt {meant[0]!r}", place=place, remedy=remedy)
+
+
+@lru_cache(maxsize=1024)
+def _near(name: str, absent: tuple[str, ...]) -> list[str]:
+    """The field that a record does not have and that a name is close to; asked again for every record of a file."""
+    return get_close_matches(name, absent, 1, 0.75)
 
 
 def _text(value: Any, name: str, place: str, *, required: bool = False) -> str:
@@ -120,6 +134,8 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
 
 def _check_storable(value: Any, place: str, name: str = "") -> None:
     """Refuse what neither a hash nor a store can hold: a number that is none, half of a character."""
+    if isinstance(value, str) and value.isascii() and "\0" not in value:
+        return
     what = f"the field {name!r} has" if name else "it has"
     if isinstance(value, float) and not math.isfinite(value):
         raise FieldError(f"{what} the number {value!r}", place=place, remedy="Write null, or leave it out.")

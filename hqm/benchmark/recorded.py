@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -10,13 +10,11 @@ from typing import Any, cast, get_args
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
 from hqm.signature import canonical_json
-from hqm.text import storable
-from hqm.types import ORIGINAL, Form, Response, State
+from hqm.text import SHORT, storable
+from hqm.types import ORIGINAL, Form, Item, Response, State
 
 _IDS = ("item", "id", "question_id")
 _STATES = frozenset(get_args(State))
-_SHORT = 200
-"""Answers up to this length are kept once, however many respondents and runs give them."""
 _TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 
@@ -118,48 +116,84 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
-    recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
-    # most files name their few administrations in every record, and give the same few answers again and again
-    of_names: dict[tuple[str, str, int], dict[str, Response]] = {}
-    same: dict[tuple[str, str], Response] = {}
+    reader = _Reader(known)
     for file in files:
-        stem = file.stem
-        for i, record in enumerate(read_records(file), 1):
-            place = f"{file}: record {i}"
-            form = record.get("form", ORIGINAL)
-            if type(form) is not str:
-                form = _name(form, "form", place)
-            if form not in known:
-                _name(form, "form", place)
-                raise AnswerError(
-                    f"there is no form {form!r}",
-                    place=place,
-                    remedy=f"The forms are {', '.join(known)}.",
-                    given=form,
-                    known=known,
-                )
-            key = storable(_name(first_field(record, _IDS, place), "item", place))
-            item = known[form].by_id.get(key)
-            if item is None:
-                if key in known[ORIGINAL].by_id:
-                    continue  # left out of this form: the answer belongs to no question that is asked
-                raise AnswerError(f"the benchmark has no item {key!r}", place=place)
-            named, run = record.get("respondent", stem), record.get("run", 0)
-            plain = type(named) is str and type(run) is int  # True is no run, though it equals 1
-            seen = of_names.get((named, form, run)) if plain else None
-            if seen is None:
-                name = storable(_name(named, "respondent", place))
-                seen = recorded.setdefault((name, form, whole_number(run, "run", place)), {})
-                if plain:
-                    of_names[named, form, run] = seen
-            answers = seen
-            if key in answers:
-                raise AnswerError(
-                    f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
-                )
-            answer = _response(record, place)
-            if len(answer.text) <= _SHORT and not answer.reason and not answer.detail:
-                answer = same.setdefault((answer.text, answer.state), answer)
+        records = enumerate(read_records(file), 1)
+        for i, record in reader.not_plain(records, file.stem):
+            reader.take(record, file.stem, f"{file}: record {i}")
+    return [Recording(*who, answers, str(path)) for who, answers in reader.recorded.items()]
+
+
+class _Reader:
+    """Takes in record by record what several files hold."""
+
+    def __init__(self, known: Mapping[str, Form]) -> None:
+        self.known = known
+        self.recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
+        # most files name their few administrations in every record, and give the same few answers again and again
+        self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
+        self._same: dict[tuple[str, str], Response] = {}
+        self._items = {name: {key: i for key, i in form.by_id.items() if key.strip()} for name, form in known.items()}
+
+    def not_plain(
+        self, records: Iterable[tuple[int, Mapping[str, Any]]], stem: str
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Take in the records whose administration and answer were met before, and give the others back with their numbers."""
+        of_names, same = self._of_names, self._same
+        for i, record in records:
+            get = record.get
+            named, form, run = get("respondent", stem), get("form", ORIGINAL), get("run", 0)
+            key: Any = record["item"] if "item" in record else get("id")
+            text: Any = record["answer"] if "answer" in record else get("response")
+            try:
+                items, answers = of_names[named, form, run]
+                item, answer = items[key], same[text, get("state", "ok")]
+            except (KeyError, TypeError):  # what has no hash is none of them
+                yield i, record
+                continue
+            # True is no run, though it equals 1
+            if key in answers or type(run) is not int or get("detail") or get("reason", "") not in ("", None):
+                yield i, record
+                continue
             # the item's own id, so that one text serves all administrations
             answers[item.id] = answer
-    return [Recording(*who, answers, str(path)) for who, answers in recorded.items()]
+
+    def take(self, record: Mapping[str, Any], stem: str, place: str) -> None:
+        """Take in a record, whatever it holds.
+
+        Raises
+        ------
+        AnswerError
+            It is no answer to one of the items, or the second one.
+        """
+        form = record.get("form", ORIGINAL)
+        if type(form) is not str:
+            form = _name(form, "form", place)
+        if form not in self.known:
+            _name(form, "form", place)
+            raise AnswerError(
+                f"there is no form {form!r}",
+                place=place,
+                remedy=f"The forms are {', '.join(self.known)}.",
+                given=form,
+                known=self.known,
+            )
+        key = storable(_name(first_field(record, _IDS, place), "item", place))
+        item = self.known[form].by_id.get(key)
+        if item is None:
+            if key in self.known[ORIGINAL].by_id:
+                return  # left out of this form: the answer belongs to no question that is asked
+            raise AnswerError(f"the benchmark has no item {key!r}", place=place)
+        named, run = record.get("respondent", stem), record.get("run", 0)
+        name = storable(_name(named, "respondent", place))
+        answers = self.recorded.setdefault((name, form, whole_number(run, "run", place)), {})
+        if type(named) is str and type(run) is int:
+            self._of_names[named, form, run] = self._items[form], answers
+        if key in answers:
+            raise AnswerError(
+                f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
+            )
+        answer = _response(record, place)
+        if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
+            answer = self._same.setdefault((answer.text, answer.state), answer)
+        answers[item.id] = answer

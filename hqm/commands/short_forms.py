@@ -24,7 +24,8 @@ from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_folder import write_short_forms
 from hqm.decisions.short_scores import Shortened, Source, shorten_matrix
 from hqm.errors import DataError, DesignError, HQMError, UsageError
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest_file
 from hqm.types import Cell, Response
 

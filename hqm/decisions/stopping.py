@@ -34,7 +34,8 @@ from hqm.errors import DesignError, HQMError
 from hqm.indicators.cases import unit_scores
 from hqm.respondents.base import Respondent
 from hqm.respondents.budget import Budget
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
 

@@ -119,7 +119,8 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         with _json(str(path)):
             records = json.loads(text, object_pairs_hook=no_key_twice)
         return [_object(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
-    return list(_concatenated(text, path))
+    records = _plain_lines(text)
+    return list(_concatenated(text, path)) if records is None else records
 
 
 def begins_with(path: Path | str) -> list[dict[str, Any]]:
@@ -169,6 +170,23 @@ def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
             yield reader.line_num, dict(row)
     except csv.Error as error:
         raise DataError(f"it is no CSV: {error}", place=f"{place}:{reader.line_num}") from None
+
+
+def _plain_lines(text: str) -> list[dict[str, Any]] | None:
+    """The objects of sound JSON lines, decoded in one call; None where that would take more than counting to be sure of."""
+    text = text.strip()
+    breaks = text.count("}\n{")
+    if not text.startswith("{"):
+        return None
+    try:
+        records = json.loads(f"[{text.replace('}' + chr(10) + '{', '},{')}]")
+    except (ValueError, RecursionError):
+        return None
+    # a break between all of them, so each is an object; and every key has a colon behind it, so as many colons as keys mean
+    # that none stands twice, and that no object lies inside another one
+    if len(records) != breaks + 1 or sum(map(len, records)) != text.count(":"):
+        return None
+    return records  # type: ignore[no-any-return]
 
 
 def _concatenated(text: str, path: Path) -> Iterable[dict[str, Any]]:

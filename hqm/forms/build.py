@@ -31,8 +31,6 @@ from hqm.forms.wording import rephrase
 from hqm.scoring.rules import yes_no_truth
 from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
 
-STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
-"""The rules of yes/no questions whose right answer stays."""
 MOST_ORDERS = 9
 """The orders of options that can be asked for by name, from `parallel` to `parallel9`."""
 
@@ -168,11 +166,6 @@ def count_modes(original: Form, form: Form) -> dict[str, int]:
 def count_reasons(form: Form) -> dict[str, int]:
     """How many items were left out for each reason, the commonest first."""
     return dict(Counter(out.reason for out in form.left_out).most_common())
-
-
-def is_negated(item: Item) -> bool:
-    """Whether the item's question was turned round by a rule (or by a person, who writes `polar.person`)."""
-    return item.rule.startswith("polar.") and item.rule not in STRAIGHT
 
 
 def count_rules(form: Form) -> dict[str, int]:

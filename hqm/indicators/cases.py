@@ -166,6 +166,7 @@ class Case:
         units = []
         for matrix, metric in zip(self.matrices, self.metrics, strict=True):
             seen = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
+            vars(seen)["clusters"] = matrix.clusters  # known already: the items are the same
             units.append(seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group)))
         return tuple(units)
 

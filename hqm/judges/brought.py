@@ -21,7 +21,8 @@ from hqm.judges.labels import BROUGHT
 from hqm.judges.marks import verdict_of_mark
 from hqm.judges.panel import AGAIN, parse_judge
 from hqm.judges.procedure import NotAsked, Rows, verdicts
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.rules import settle
 from hqm.signature import digest, digest_all
 from hqm.store.database import Store

@@ -20,7 +20,8 @@ from hqm.judges.panel import Panel, named
 from hqm.judges.procedure import NotAsked, Rows, Unit, decisions, verdicts
 from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
 from hqm.respondents.budget import Budget, Hold
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest, digest_all, request_seed
 from hqm.store.database import Ask, Store, ask
 from hqm.store.refusals import has_answered, refused

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.labels import ADJUDICATION, RATER
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.signature import digest, digest_file
 from hqm.store.database import Store

@@ -194,13 +194,18 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
     seen = np.isfinite(part)
     shown: Sequence[Hashable] = [images[i] for i in members] if images is not None else members
     place = {image: c for c, image in enumerate(dict.fromkeys(shown))}
-    cluster = np.eye(len(place))[[place[image] for image in shown]]
-    n = seen @ cluster
+    cluster = np.array([place[image] for image in shown])
+
+    def by_image(values: Array) -> Array:
+        """(respondents, images): the sum over each image's items."""
+        return np.stack([np.bincount(cluster, weights=row, minlength=len(place)) for row in values])
+
+    n = by_image(seen.astype(np.float64))
     asked, clusters = n.sum(axis=1), (n > 0).sum(axis=1)
     usable = clusters >= FEWEST_CLUSTERS
     if not usable.any():
         return worst
-    tally = np.where(seen, part, 0.0) @ cluster
+    tally = by_image(np.where(seen, part, 0.0))
     rate = tally.sum(axis=1) / np.maximum(asked, 1)
     residual = ((tally - rate[:, None] * n) ** 2).sum(axis=1)
     squared = clusters / np.maximum(clusters - 1, 1) * residual / np.maximum(asked, 1) ** 2

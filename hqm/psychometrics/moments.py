@@ -242,13 +242,9 @@ def without_each(
     rows = rows[:, 1:] - rows[:, :1]
     left = np.full((len(rows), len(depths)), np.nan)
     if not study.singular and len(left) > 1:
-        whole = [_known(block) for block in rows]
+        whole = np.isfinite(rows).all(axis=(1, 2)) & (np.abs(rows[:, :, :-1]).max(axis=2) > 0).all(axis=1)
         left[whole] = solved(rows[whole, :, :-1], rows[whole, :, -1], tolerant=True)[0]
     return study, left
-
-
-def _known(rows: Array) -> bool:
-    return bool(np.isfinite(rows).all()) and bool((np.abs(rows[:, :-1]).max(axis=1) > 0).all())
 
 
 class Blocks:

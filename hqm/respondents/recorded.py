@@ -49,12 +49,13 @@ class RecordedRespondent:
         }
         return digest(parts)
 
-    def has(self, request: Request) -> bool:
-        """Whether an answer to this request was recorded."""
-        return request.item in self._by_cell.get((request.form, request.run), {})
+    def answers_in(self, form: str, run: int) -> Mapping[str, Response]:
+        """Item id -> the answer that was recorded in an administration."""
+        return self._by_cell.get((form, run), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        pairs = [(r, self._by_cell[r.form, r.run][r.item]) for r in requests if self.has(r)]
+        given = ((request, self.answers_in(request.form, request.run).get(request.item)) for request in requests)
+        pairs = [(request, response) for request, response in given if response is not None]
         for start in range(0, len(pairs), 5000):
             yield pairs[start : start + 5000]
 

@@ -5,7 +5,7 @@ A metric sums units: the items of its subset or, if it has a grouping, those ite
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,12 +15,10 @@ import numpy.typing as npt
 from hqm.errors import DesignError
 from hqm.scoring.metrics import Array, Metric
 from hqm.scoring.states import ANSWERED, WITHHELD
-from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
+from hqm.types import STATES, Cell, Item
 
 _SELDOM = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
-_SHORT = 200
-"""An answer up to this length is scored once per item, however many respondents and runs give it."""
 
 
 class Sums(dict[str, Array]):
@@ -125,6 +123,11 @@ class ScoreMatrix:
         return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
 
     @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The items' ids, in the order of the columns."""
+        return tuple(item.id for item in self.items)
+
+    @cached_property
     def places(self) -> Mapping[str, int]:
         """Item id -> its column."""
         return {item.id: column for column, item in enumerate(self.items)}
@@ -198,7 +201,11 @@ class ScoreMatrix:
 
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent, never rounded."""
-        return metric(self.units(metric).sums)
+        if metric.group:
+            return metric(self.units(metric).sums)
+        mask = self.mask(metric)
+        totals = {key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()}
+        return metric(Sums(totals, len(self.respondents)))
 
     def printed(self, metric: Metric) -> Array:
         """(respondents,): what the release prints for every respondent; for display alone."""
@@ -265,6 +272,8 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     DesignError
         They share no respondent or no item.
     """
+    if first.respondents == other.respondents and first.ids == other.ids:
+        return first, other
     here, there = set(other.respondents), other.places
     respondents = [name for name in first.respondents if name in here]
     items = [item.id for item in first.items if item.id in there]
@@ -272,109 +281,3 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
         missing = "respondent" if not respondents else "item"
         raise DesignError(f"{first.cell} and {other.cell} share no {missing}", remedy="Administer both to the same.")
     return first.take(respondents, items), other.take(respondents, items)
-
-
-class MatrixBuilder:
-    """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time.
-
-    `scored` holds, item by item, the verdicts on short answers; several administrations of one form that are scored alike
-    share it, so that an answer that comes back in each of them is scored once.
-    """
-
-    def __init__(
-        self,
-        cell: Cell,
-        form: Form,
-        score: Callable[[Item, Response], Verdict],
-        subsets: Callable[[Item], Sequence[str]],
-        groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
-        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] = lambda _, verdicts: verdicts,
-        scored: Sequence[dict[object, Verdict]] = (),
-    ) -> None:
-        self.cell, self.form, self._score = cell, form, score
-        self._verdicts: list[Verdict] = [Verdict.unscored("missing", "not asked")]
-        self._words: list[float] = [np.nan]
-        self._known: list[dict[object, int]] = [{} for _ in form.items]
-        self._scored = scored or [{} for _ in form.items]
-        self._rows: list[npt.NDArray[np.int64]] = []
-        self._names: list[str] = []
-        self._subsets, self._groupings, self._relate = subsets, groupings, relate
-
-    def add(self, respondent: str, answers: Sequence[Response | Row | None]) -> None:
-        """Score one respondent's answers, given in the order of the form's items; None for one never asked."""
-        row = [0] * len(self.form.items)
-        for i, answer in enumerate(answers):
-            if answer is None:
-                continue
-            known = self._known[i]
-            key = answer[0] if answer[1] == "ok" else answer[:2]
-            code = known.get(key)
-            if code is None:
-                response = Response(*answer[:3])
-                if len(answer[0]) <= _SHORT:
-                    verdict = self._scored[i].get(key)
-                    if verdict is None:
-                        verdict = self._scored[i][key] = self._score(self.form.items[i], response)
-                    code = known[key] = self._keep(verdict, response)
-                else:
-                    code = self._keep(self._score(self.form.items[i], response), response)
-            row[i] = code
-        self._relate_row(row)
-        self._rows.append(np.array(row, dtype=np.int64))
-        self._names.append(respondent)
-
-    def add_verdicts(self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]) -> None:
-        """Take in one respondent's answers with the verdicts that a judge gave on them."""
-        row = []
-        for answer, verdict in zip(answers, verdicts, strict=True):
-            row.append(0 if answer is None else self._keep(verdict, answer))
-        self._relate_row(row)
-        self._rows.append(np.array(row, dtype=np.int64))
-        self._names.append(respondent)
-
-    def _relate_row(self, row: list[int]) -> None:
-        """Replace the verdicts that depend on other verdicts of the same respondent."""
-        verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
-        related = self._relate(self.form.items, verdicts)
-        if related is verdicts:
-            return
-        for i, (before, after) in enumerate(zip(verdicts, related, strict=True)):
-            if after is not before:
-                self._verdicts.append(after)
-                self._words.append(self._words[row[i]])
-                row[i] = len(self._verdicts) - 1
-
-    def _keep(self, verdict: Verdict, response: Response) -> int:
-        if not verdict.scored and verdict.state in ANSWERED:
-            verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
-        self._verdicts.append(verdict)
-        self._words.append(float(len(response.text.split())) if response.state != "error" else np.nan)
-        return len(self._verdicts) - 1
-
-    def build(self, answers: str = "") -> ScoreMatrix:
-        """The matrix of everything added."""
-        shape = (len(self._rows), len(self.form.items))
-        codes = np.stack(self._rows) if self._rows else np.zeros(shape, dtype=np.int64)
-        value = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
-        state = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
-        keys = list(dict.fromkeys(key for verdict in self._verdicts for key in verdict.tally))
-        tallies = {key: np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes] for key in keys}
-        members: dict[str, npt.NDArray[np.bool_]] = {}
-        for i, item in enumerate(self.form.items):
-            for name in self._subsets(item):
-                members.setdefault(name, np.zeros(shape[1], dtype=bool))[i] = True
-        words = np.array(self._words)[codes]
-        names, items = tuple(self._names), self.form.items
-        return ScoreMatrix(
-            self.cell, names, items, value[codes], tallies, state[codes], words, members, answers, self._groups()
-        )
-
-    def _groups(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Grouping -> (items,): groups numbered in the order in which the items name them."""
-        columns: dict[str, npt.NDArray[np.int64]] = {}
-        numbers: dict[tuple[str, str], int] = {}
-        for i, item in enumerate(self.form.items):
-            for name, group in self._groupings(item).items():
-                column = columns.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
-                column[i] = numbers.setdefault((name, group), len(numbers))
-        return columns

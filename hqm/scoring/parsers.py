@@ -20,7 +20,7 @@ with the table it came from. A parser maps the text of an answer to "yes", "no" 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -138,14 +138,37 @@ def _words(text: str) -> list[str]:
     return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
 
 
-def _restates(clause: str, question: str) -> bool:
+@lru_cache(maxsize=65536)
+def _asked(question: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether a question is about another one, and its content words."""
+    return _ABOUT_ANOTHER.search(question) is not None, tuple(_words(question))
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
+    """What the text of an answer says, whatever was asked.
+
+    The leading yes or no; whether it says both; the content words of the statement behind it, None where there is none; and
+    whether that statement denies.
+    """
+    text = text.replace("’", "'").strip()
+    lead = _LEAD.match(text)
+    said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    rest = text[lead.end() :] if lead else text
+    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
+    aside = _ASIDE.search(clause, 1)
+    clause = clause[: aside.start()] if aside else clause
+    words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
+    return said, _BOTH.match(rest) is not None, words, _NEGATIVE.search(clause) is not None
+
+
+def _restates(clause: Sequence[str], question: Sequence[str]) -> bool:
     """Whether a clause repeats the question: all its content words are in the question, in the same order.
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
-    said = _words(clause)
-    asked = iter(_words(question) if said else ())
-    return all(word in asked for word in said)
+    asked = iter(question)
+    return all(word in asked for word in clause)
 
 
 def _strict(text: str, question: str, negated: bool) -> Polar | None:
@@ -153,21 +176,15 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
     bare = text.strip(" \n.!,*\"'").lower()
     if bare in ("yes", "no"):  # by far the commonest answers
         return bare  # type: ignore[return-value]
-    text = text.replace("’", "'").strip()
-    lead = _LEAD.match(text)
-    said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
-    if _ABOUT_ANOTHER.search(question):
+    said, both, words, denies = _said(text)
+    about_another, asked = _asked(question)
+    if about_another:
         return said  # a restatement would have to be read against what is denied
-    rest = text[lead.end() :] if lead else text
-    if _BOTH.match(rest):
+    if both:
         return None
-    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
-    aside = _ASIDE.search(clause, 1)
-    clause = clause[: aside.start()] if aside else clause
     # a clause about something else ("No, the sky is cloudy") restates nothing
-    if not _STATEMENT.match(clause) or (question and not _restates(clause, question)):
+    if words is None or (question and not _restates(words, asked)):
         return said
-    denies = _NEGATIVE.search(clause) is not None
     meant: Polar = "yes" if denies == negated else "no"
     if said is None or said == meant:
         return meant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from hqm.errors import DataError
 from hqm.scoring.metrics import yes_no_tally
@@ -11,6 +12,7 @@ from hqm.scoring.parsers import Parser, refuses
 from hqm.scoring.states import WITHHELD, Withholding
 from hqm.types import LETTERS, Item, Response, Verdict
 
+_POLAR = ("yes", "no")
 _LETTER = re.compile(
     r"^\W*(?i:(?:the\s+)?(?:(?:correct|right|best)\s+)?(?:answer|option|choice)\s*(?:is|:)?\s*)?"
     r"\(?([A-Za-z])\)?(?=$|[\s.,:;)\]*])"
@@ -54,6 +56,12 @@ def score_yes_no(item: Item, response: Response, parser: Parser, negated: bool =
     said = parser(response.text, item.prompt, negated)
     if said is None:
         return Verdict.unscored("unparsed", f"{parser.name} reads neither yes nor no")
+    return _read(said, truth)
+
+
+@lru_cache(maxsize=4)
+def _read(said: str, truth: str) -> Verdict:
+    """The verdict on an answer that was read: there are four of them, and millions of answers."""
     return Verdict(float(said == truth), yes_no_tally(said, truth), "ok", said)
 
 
@@ -65,8 +73,10 @@ def yes_no_truth(item: Item) -> str:
     DataError
         The target is neither.
     """
+    if item.target in _POLAR:
+        return str(item.target)
     truth = str(item.target).strip().lower()
-    if truth not in ("yes", "no"):
+    if truth not in _POLAR:
         raise DataError(f"the target of {item.id!r} is {item.target!r}", remedy='Write "yes" or "no".')
     return truth
 

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
 from hqm.store.each import append_each
+from hqm.store.numbering import attempts_of, ids_of
 from hqm.store.opening import connect, connect_alone, transaction
 from hqm.store.questions import Ask, ask
 from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
@@ -61,7 +63,7 @@ class Store:
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
         self.path, self.readonly = Path(path), readonly
         self._ask_ids: dict[str, int] = {}
-        self._kept_asks: set[str] = set()
+        self._kept_asks: dict[str, int] = {}
         memory = str(path) == ":memory:"
         if readonly and not memory and not self.path.exists():
             remedy = f"Correct the path, or make one with `hqm run NAME --store {path}`."
@@ -176,10 +178,8 @@ class Store:
             self._ask_ids = dict(self.select("SELECT digest, id FROM asks"))
         wanted = [asked.digest for asked in asks]
         missing = [key for key in wanted if key not in self._ask_ids]
-        for start in range(0, len(missing), 500):
-            part = missing[start : start + 500]
-            marks = ",".join("?" * len(part))
-            self._ask_ids.update(self.select(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", *part))
+        with self._guard():
+            self._ask_ids.update(ids_of(self._db, missing))
         return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
 
     def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
@@ -201,17 +201,22 @@ class Store:
         return append_each(lambda part: self._append(respondent, run, part), answers)
 
     def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
-        now = time.time()
+        now, kept = time.time(), self._kept_asks
         with self._transaction():
             # nothing is ever deleted, so what one batch of this process has stored stays stored
-            self._insert_asks(a for a, _ in answers if a.digest not in self._kept_asks)
+            fresh = {a.digest: a for a, _ in answers if a.digest not in kept}
+            self._insert_asks(fresh.values())
+            added = ids_of(self._db, list(fresh))
+            numbers = [added[a.digest] if a.digest in added else kept[a.digest] for a, _ in answers]
+            attempts = attempts_of(self._db, respondent, run, numbers)
             self._db.executemany(
-                "INSERT INTO answers SELECT ?1, ?2, a.id, "
-                "(SELECT COUNT(*) FROM answers WHERE respondent = ?1 AND run = ?2 AND ask = a.id), ?4, ?5, ?6, ?7, ?8 "
-                "FROM asks a WHERE a.digest = ?3",
-                [(respondent, run, a.digest, r.state, r.text, r.reason, _written(r.detail), now) for a, r in answers],
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (respondent, run, number, attempt, r.state, r.text, r.reason, _written(r.detail), now)
+                    for number, attempt, (_, r) in zip(numbers, attempts, answers, strict=True)
+                ],
             )
-        self._kept_asks.update(a.digest for a, _ in answers)
+        kept.update(added)
 
     def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
         """Store exported answers under their own attempt and time; the number that were new."""
@@ -250,7 +255,8 @@ class Store:
     def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
         """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
-        return {row[3]: row for row in self.select(query, respondent, run)}
+        rows = self.select(query, respondent, run)
+        return dict(zip(map(itemgetter(3), rows), rows, strict=True))
 
     def replies(self, respondent: int, run: int) -> dict[str, Response]:
         """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
@@ -270,16 +276,18 @@ class Store:
     def runs(self, respondent: int) -> list[int]:
         """The runs in which a respondent answered anything."""
         return [
-            row[0]
-            for row in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
+            n for (n,) in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
         ]
 
     def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
-        """Ask number -> what was measured of the last attempt."""
-        rows = self.select(
-            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
+        """Ask number -> what was measured of the last attempt, of those asks of which anything ever was."""
+        # of a first attempt without a detail there is nothing to read, and most recorded answers are that
+        query = (
+            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? AND (attempt > 0 OR detail <> ?) "
+            "ORDER BY ask, attempt"
         )
-        return {number: json.loads(detail) if detail != _NO_DETAIL else {} for number, detail in rows}
+        rows = self.select(query, respondent, run, _NO_DETAIL)
+        return {number: json.loads(detail) for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
         """The tokens that a respondent's answers used, summed over runs and attempts."""

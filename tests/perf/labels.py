@@ -37,7 +37,8 @@ from hqm.labels.designs import Candidate, draw, forecast
 from hqm.labels.plan import Design, LabelPlan, PlanRow
 from hqm.labels.pooling import pool_labels
 from hqm.psychometrics import stage_agreement
-from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 

@@ -1,12 +1,13 @@
 """Recorded answers, from JSON lines to the report: processor time and memory, beside another version, and how both grow.
 
-    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before PYTHON] [--grow items]
+    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before PYTHON] [--grow items] [--stored]
 
 Each audit is a process of its own, and its processor time counts, because other work on the machine does not change it much.
 The named alternative is an earlier version: `--before` takes the interpreter of an environment in which it is installed
 (`git worktree add FOLDER REVISION`, then `pip install --editable FOLDER` in an environment of its own). Both versions
 audit the same files, one after the other, and the program ends with an error where their estimates differ in any digit.
-`--grow` repeats the audit of this version with 1, 4 and 16 times the items, respondents or runs given.
+`--grow` repeats the audit of this version with 1, 4 and 16 times the items, respondents or runs given. With `--stored` the
+answers are written into a store first, and the audit reads only that (`hqm audit FOLDER --offline`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,12 +47,13 @@ class Measured:
     """What one audit took, and what it estimated."""
 
     seconds: float
+    wall: float
     mib: float
     estimates: Any
 
 
-def make(folder: Path, size: Size) -> None:
-    """A yes/no benchmark and a file of answers for each respondent; a third of the answers are sentences."""
+def make(folder: Path, size: Size, *, stored: bool = False) -> None:
+    """A yes/no benchmark and a file of answers for each respondent, or a store of them; a third of the answers are sentences."""
     rng = np.random.default_rng(0)
     truths = rng.random(size.items) < 0.5
     (folder / "card.toml").write_text(
@@ -65,25 +69,60 @@ def make(folder: Path, size: Size) -> None:
         for i, truth in enumerate(truths)
     )
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "answers").mkdir()
     difficulty = rng.normal(0, 1.5, size.items)
+    if stored:
+        _store(folder, size, (_said(rng, truths, difficulty, size) for _ in range(size.respondents)))
+        return
+    (folder / "answers").mkdir()
     for r in range(size.respondents):
-        chance = 1 / (1 + np.exp(difficulty - rng.normal(1, 0.7)))
         lines = []
-        for run in range(size.runs):
-            said = (rng.random(size.items) < chance) == truths
-            sentence = rng.random(size.items) < 1 / 3
-            for i in range(size.items):
-                text = ("Yes" if said[i] else "No") + (f", as object {i % 50} shows." if sentence[i] else "")
+        for run, texts in enumerate(_said(rng, truths, difficulty, size)):
+            for i, text in enumerate(texts):
                 lines.append(json.dumps({"id": f"q{i}", "response": text, "respondent": f"model{r}", "run": run}))
         (folder / "answers" / f"model{r}.jsonl").write_text("\n".join(lines))
 
 
-def measure(python: str, folder: Path, out: Path) -> Measured:
+def _said(rng: np.random.Generator, truths: Any, difficulty: Any, size: Size) -> list[list[str]]:
+    """One respondent's answers, run by run."""
+    chance = 1 / (1 + np.exp(difficulty - rng.normal(1, 0.7)))
+    runs = []
+    for _ in range(size.runs):
+        said = (rng.random(size.items) < chance) == truths
+        sentence = rng.random(size.items) < 1 / 3
+        runs.append(
+            [
+                ("Yes" if yes else "No") + (f", as object {i % 50} shows." if long else "")
+                for i, (yes, long) in enumerate(zip(said.tolist(), sentence.tolist(), strict=True))
+            ]
+        )
+    return runs
+
+
+def _store(folder: Path, size: Size, answers: Iterable[list[list[str]]]) -> None:
+    """The answers in a store, as recorded ones."""
+    import hqm
+
+    benchmark = hqm.load(str(folder))
+    form, responses = benchmark.original, dict[str, hqm.Response]()
+    with hqm.Store(folder / "store.sqlite") as store:
+        asks = hqm.Asks(store).of(benchmark, form, False)
+        for r, runs in enumerate(answers):
+            who = store.respondent(f"recorded/model{r}", {"kind": "recorded", "answers": str(r)})
+            for run, texts in enumerate(runs):
+                store.administered(who, benchmark.name, form=form.name, digest=form.digest, run=run)
+                given = [responses.setdefault(text, hqm.Response(text)) for text in texts]
+                store.append(who, run, list(zip(asks, given, strict=True)))
+
+
+def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Measured:
     """Audit in a process of its own."""
-    command = [python, "-m", "hqm", "audit", str(folder), "--recorded", str(folder / "answers"), "--forms", "original"]
-    command += ["--out", str(out), "--store", str(out / "store.sqlite"), "--quiet"]
+    command = [python, "-m", "hqm", "audit", str(folder), "--forms", "original", "--out", str(out), "--quiet"]
+    if stored:
+        command += ["--offline", "--store", str(folder / "store.sqlite")]
+    else:
+        command += ["--recorded", str(folder / "answers"), "--store", str(out / "store.sqlite")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -91,16 +130,17 @@ def measure(python: str, folder: Path, out: Path) -> Measured:
         sys.exit(f"the audit by {python} ended with {process.returncode}")
     audit = json.loads((out / "audit.json").read_text())
     estimates = [of_benchmark["estimates"] for of_benchmark in audit["audits"]]
-    return Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, estimates)
+    wall = time.perf_counter() - began
+    return Measured(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, estimates)
 
 
-def audited(size: Size, before: str | None) -> tuple[Measured, Measured | None]:
+def audited(size: Size, before: str | None, stored: bool) -> tuple[Measured, Measured | None]:
     """One size by this version and, where one is named, by the other."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make(folder, size)
-        ours = measure(sys.executable, folder, folder / "out")
-        return ours, measure(before, folder, folder / "before") if before else None
+        make(folder, size, stored=stored)
+        ours = measure(sys.executable, folder, folder / "out", stored=stored)
+        return ours, measure(before, folder, folder / "before", stored=stored) if before else None
 
 
 def main() -> None:
@@ -111,14 +151,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--before", metavar="PYTHON", help="the interpreter of an environment with the other version")
     parser.add_argument("--grow", choices=("items", "respondents", "runs"))
+    parser.add_argument("--stored", action="store_true", help="audit a store of these answers, offline")
     given = parser.parse_args()
     base = Size(given.respondents, given.items, given.runs)
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     for factor in (1, 4, 16) if given.grow else (1,):
         size = Size(**{**vars(base), **({given.grow: vars(base)[given.grow] * factor} if given.grow else {})})
-        ours, other = audited(size, given.before)
+        ours, other = audited(size, given.before, given.stored)
         what = f"{size.respondents} respondents x {size.items:,} items x {size.runs} runs = {size.answers:,} answers"
-        print(f"{what}: {ours.seconds:.1f} s of processor time, peak {ours.mib:.0f} MiB", flush=True)
+        print(f"{what}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak {ours.mib:.0f} MiB", flush=True)
         if other is not None:
             if other.estimates != ours.estimates:
                 sys.exit("the two versions do not give the same estimates")
