@@ -1,7 +1,7 @@
 """How answers go from the workers that ask a server to the caller that stores them.
 
-A worker begins its next request when its answer is stored. Where many requests are in flight, some of the workers go on before
-(`spare`), because the caller's thread cannot confirm answers as quickly as they come.
+A worker begins its next request when its answer is stored. Answers that come at about the same time are handed over together,
+because waking the other thread takes a busy machine longer than an answer.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from hqm.types import Response
 
 _TURN_SECONDS = 1.0
 """Seconds without an answer after which the caller has a turn."""
-_TOGETHER_SECONDS = 0.02
-"""Seconds for which an answer may wait for others, where its worker goes on."""
 _TOGETHER = 100
 """Answers that are handed over together at most, where many have come."""
 
@@ -31,26 +29,19 @@ class Answer:
     request: Request
     response: Response
     stored: asyncio.Event
-    floor: Floor
+    loop: asyncio.AbstractEventLoop
 
 
 def release(answers: Sequence[Answer]) -> None:
-    """Say, from the caller's thread, that these answers are stored: the loop is woken once."""
-    for floor in {id(answer.floor): answer.floor for answer in answers}.values():
+    """Say, from the caller's thread, that these answers are stored: every loop is woken once."""
+    for loop in {answer.loop for answer in answers}:
         with suppress(RuntimeError):  # the loop has ended
-            floor.loop.call_soon_threadsafe(floor.settle, [answer for answer in answers if answer.floor is floor])
+            loop.call_soon_threadsafe(_set, [answer.stored for answer in answers if answer.loop is loop])
 
 
-def spare(in_flight: int) -> int:
-    """Answers that may be on their way to the store while their workers go on, for so many requests in flight.
-
-    The caller's thread is woken through the operating system and the interpreter's lock, which takes a busy machine longer than
-    an answer; waiting for it, many workers do nothing.
-
-    >>> spare(1), spare(16), spare(64), spare(256)
-    (0, 0, 48, 240)
-    """
-    return max(0, in_flight - 16)
+def _set(events: Sequence[asyncio.Event]) -> None:
+    for event in events:
+        event.set()
 
 
 @dataclass
@@ -59,8 +50,6 @@ class Floor:
 
     done: queue.Queue[Any]
     loop: asyncio.AbstractEventLoop
-    limit: Callable[[], int] = lambda: 1
-    """The requests that may be in flight."""
     workers: int = 0
     """Workers that ask; each has one request in flight, or an answer that is not stored yet."""
     begin: Callable[[], object] = object
@@ -71,46 +60,21 @@ class Floor:
     failures: int = 0
     denied: list[tuple[Request, Response]] = field(default_factory=list)
     """Requests answered by 403 before anything else was answered."""
-    _unstored: int = 0
-    _turn: asyncio.TimerHandle | None = None
     _came: list[Answer] = field(default_factory=list)
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, with others that come at about the same time.
-
-        Where more answers than `spare` are on their way to the store, wait until this one is stored.
-        """
+        """Give an answer to the caller, with the others that this turn of the loop brings, and wait until it is stored."""
         stored = asyncio.Event()
-        self._unstored += 1
-        self._came.append(Answer(request, response, stored, self))
-        room = spare(self.limit())
-        if self._unstored > room or len(self._came) > room // 4:
-            self._pass_on_in(0.0)
-        else:
-            self._pass_on_in(_TOGETHER_SECONDS)
-        if self._unstored > room:
-            await stored.wait()
-
-    def _pass_on_in(self, seconds: float) -> None:
-        """Pass on what has come, with what else comes until then: the caller's thread is woken once, not once an answer."""
-        at = self.loop.time() + seconds
-        if self._turn is not None and self._turn.when() <= at:
-            return
-        if self._turn is not None:
-            self._turn.cancel()
-        self._turn = self.loop.call_at(at, self.pass_on)
+        self._came.append(Answer(request, response, stored, self.loop))
+        if len(self._came) == 1:
+            self.loop.call_soon(self.pass_on)
+        await stored.wait()
 
     def pass_on(self) -> None:
         """Give the caller what has come."""
-        came, self._came, self._turn = self._came, [], None
+        came, self._came = self._came, []
         if came:
             self.done.put(came)
-
-    def settle(self, answers: Sequence[Answer]) -> None:
-        """These answers are stored."""
-        self._unstored -= len(answers)
-        for answer in answers:
-            answer.stored.set()
 
 
 def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:

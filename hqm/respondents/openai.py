@@ -8,8 +8,8 @@ comes back in the state `error`, with the reason; the others go on. What a serve
 as nothing was answered.
 
 Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
-than the requests in flight and, where more than 16 are, up to as many that were on their way to the store (`handover.spare`). Requests go out picture by picture, the picture before the question, so that the prefix cache
-of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
+than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache of a
+server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
     requests_per_minute      and tokens_per_minute: the server's limits (none)
@@ -163,7 +163,7 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done, asyncio.get_running_loop(), lambda: self.concurrency.limit)
+        floor = Floor(done, asyncio.get_running_loop())
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
