@@ -21,6 +21,14 @@ class Answers:
         self.asks, self.store = asks, asks.store
         self._scored: list[tuple[Benchmark, Form, list[dict[object, Verdict]]]] = []
 
+    def at(self, resolution: str) -> Answers:
+        """The answers to the same asks with pictures of another resolution."""
+        if resolution == self.asks.resolution:
+            return self
+        other = Answers(self.asks.at(resolution))
+        other._scored = self._scored
+        return other
+
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
@@ -77,7 +85,7 @@ class Answers:
         )  # fmt: skip
         hashes = []
         for respondent in respondents:
-            rows = self._rows(benchmark, form, respondent, cell.run)
+            rows = self.at(cell.resolution)._rows(benchmark, form, respondent, cell.run)
             hashes.append(digest_all("" if row is None else f"{row[1]} {row[0]}" for row in rows))
             builder.add(respondent.name, rows)
         return builder.build(digest_all(hashes))

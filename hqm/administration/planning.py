@@ -39,11 +39,13 @@ class Job:
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
     sight: str = ""
-    """`blind` where the questions are put without their pictures."""
+    """How the pictures are shown, as `Asks.sight` says it."""
 
     @property
     def label(self) -> str:
-        return f"{self.assignment.benchmark.name} {self.administration.form.name} run {self.administration.run}"
+        put = self.administration
+        scale = f" at {put.resolution}%" if put.resolution else ""
+        return f"{self.assignment.benchmark.name} {put.form.name} run {put.run}{scale}"
 
 
 def plan(
@@ -62,6 +64,7 @@ def plan(
     other items of the form are not looked at.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
+    asks = asks.at(administration.resolution)
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
     pairs = [
         (item, question)
@@ -92,8 +95,9 @@ def plan(
         seed = request_seed(assignment.sampling.seed, who, run, question.digest)
         words = answer_words(item) if probabilities else ()
         request = Request(
-            question.prompt, image, assignment.sampling, seed, benchmark.name, form.name, run, item.id, words=words
-        )
+            question.prompt, image, assignment.sampling, seed, benchmark.name, form.name, run, item.id, words=words,
+            resolution=asks.resolution,
+        )  # fmt: skip
         if reason:
             broken[key], reasons[key] = (question, request), reason
         elif not isinstance(respondent, RecordedRespondent) or respondent.has(request):
@@ -107,7 +111,7 @@ def plan(
         todo=todo,
         broken=broken,
         reasons=reasons,
-        sight="blind" if asks.blind else "",
+        sight=asks.sight,
         refused=len({question.digest for question in asked} & refused),
         pictures={
             question.image: question.image_digest for question in asked if question.image and question.image_digest

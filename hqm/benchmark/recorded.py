@@ -11,7 +11,7 @@ from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
 from hqm.signature import canonical_json
 from hqm.text import storable
-from hqm.types import ORIGINAL, Form, Response, State
+from hqm.types import ORIGINAL, Form, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
 _STATES = frozenset(get_args(State))
@@ -30,6 +30,8 @@ class Recording:
     answers: Mapping[str, Response]
     """Item id -> response."""
     source: str = field(default="", compare=False)
+    resolution: str = ""
+    """The percentage of their size to which the pictures were scaled; empty where they were shown as they are."""
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
@@ -110,15 +112,36 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     return answers
 
 
+def percentage(value: Any, place: str = "") -> str:
+    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty for 100 and for nothing.
+
+    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
+    ('50', '25', '', '')
+
+    Raises
+    ------
+    AnswerError
+        It is no whole number from 1 to 100.
+    """
+    text = "" if value is None else str(value).strip().removesuffix("%").strip()
+    if text in ("", "100"):
+        return ""
+    if isinstance(value, bool) or not is_scale(text):
+        what = f"the resolution {value!r:.40} is no percentage of the pictures' width and height"
+        raise AnswerError(what, place=place, remedy="Write a whole number from 1 to 100.")
+    return text
+
+
 def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and `answer`.
 
     A file without the first three of them holds one respondent, named after the file, that answered the original form once.
+    A field `resolution` says to what percentage of their width and height the pictures were scaled.
     """
     files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
-    recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
+    recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
     # most files name their few administrations in every record, and give the same few answers again and again
     of_names: dict[tuple[str, str, int], dict[str, Response]] = {}
     same: dict[tuple[str, str], Response] = {}
@@ -145,11 +168,19 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
                     continue  # left out of this form: the answer belongs to no question that is asked
                 raise AnswerError(f"the benchmark has no item {key!r}", place=place)
             named, run = record.get("respondent", stem), record.get("run", 0)
-            plain = type(named) is str and type(run) is int  # True is no run, though it equals 1
+            # True is no run, though it equals 1
+            plain = type(named) is str and type(run) is int and "resolution" not in record
             seen = of_names.get((named, form, run)) if plain else None
             if seen is None:
                 name = storable(_name(named, "respondent", place))
-                seen = recorded.setdefault((name, form, whole_number(run, "run", place)), {})
+                scale = percentage(record.get("resolution"), place)
+                if scale and form != ORIGINAL:
+                    what, remedy = (
+                        f"the form {form!r} has the resolution {scale}",
+                        "Scale pictures of the original form.",
+                    )
+                    raise AnswerError(what, place=place, remedy=remedy)
+                seen = recorded.setdefault((name, form, whole_number(run, "run", place), scale), {})
                 if plain:
                     of_names[named, form, run] = seen
             answers = seen
@@ -162,4 +193,6 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
                 answer = same.setdefault((answer.text, answer.state), answer)
             # the item's own id, so that one text serves all administrations
             answers[item.id] = answer
-    return [Recording(*who, answers, str(path)) for who, answers in recorded.items()]
+    return [
+        Recording(name, form, run, answers, str(path), scale) for (name, form, run, scale), answers in recorded.items()
+    ]

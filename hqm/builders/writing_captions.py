@@ -17,6 +17,8 @@ from hqm.builders.lexicon import near_names, singular, with_article
 from hqm.builders.question import phrase_for
 
 KINDS = ("object", "attribute", "relation", "event")
+WORDS = 2
+"""So many words more or fewer than the true caption has, at most."""
 _OPPOSITES = (("to the left of", "to the right of"), ("above", "below"))
 _WORDS = {
     "object": (
@@ -89,10 +91,12 @@ def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
 
 
 def changes_of(caption: Caption) -> tuple[Change, ...]:
-    """Every wrong caption that one exchange makes of a true one."""
+    """Every wrong caption of nearly the true one's length that one exchange makes of it."""
     made = []
     for slot in caption.slots:
         for other in slot.others:
+            if abs(len(other.split()) - len(slot.text.split())) > WORDS:
+                continue
             before, after = caption.text[: slot.start], caption.text[slot.start + len(slot.text) :]
             text, start = _joined(before, other, after)
             made.append(

@@ -217,6 +217,7 @@ def run(
     forms: Sequence[str] = ("original", "parallel"),
     runs: int = 2,
     blind: bool = False,
+    resolution: Sequence[int] = (),
     seed: int | None = None,
     probabilities: bool = False,
     part: str | None = None,
@@ -237,7 +238,7 @@ def run(
         A store, or its file.
     until
         When to stop asking, as `--until` takes it: "separated", "separated>=.02", "half_width<=.01", or two of them.
-    recorded, forms, runs, blind, seed, probabilities, part, limit, max_requests, device, workers
+    recorded, forms, runs, blind, resolution, seed, probabilities, part, limit, max_requests, device, workers
         As the options of `hqm run`.
 
     Raises
@@ -266,6 +267,7 @@ def run(
         asking=groups.Asking(
             runs=runs,
             blind=blind,
+            resolutions=groups.percentages([str(percent) for percent in resolution]),
             seed=seed,
             probabilities=probabilities,
             until=_several(until),
