@@ -25,10 +25,10 @@ ASKED_AN_ITEM = 4
 """Models are asked about so many captions for each item that is wanted, at most."""
 TYPES = {"object": "existence", "attribute": "attribute", "relation": "relation", "event": "action"}
 WORDINGS = (
-    "Does this caption describe the image correctly? {text}",
     "Is this caption true of the image? {text}",
-    "Does this sentence fit the image? {text}",
-    "Is everything in this sentence right for the image? {text}",
+    "Is this true of the image? {text}",
+    "Is this a true caption? {text}",
+    "Is this caption right? {text}",
 )
 
 
@@ -128,5 +128,6 @@ RECIPE = Recipe(
     needs="captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome, shapes)",
     draft=draft,
     promises=promises,
+    unread=0.3,
     writes=True,
 )
