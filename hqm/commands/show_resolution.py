@@ -17,5 +17,10 @@ def resolutions(audited: BenchmarkAudit) -> None:
         print(each.caption)
         table = terminal_table("", *each.columns, right=each.right)
         for row in each.rows:
-            table.add_row(*(f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in row))
+            table.add_row(*(f"{cell.text} {_beside(cell.small)}".rstrip() for cell in row))
         print_all(table)
+
+
+def _beside(small: str) -> str:
+    """What stands under a number in a report, beside it: an interval as it is, anything else in brackets."""
+    return small if small.startswith("[") or not small else f"({small})"
