@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+# compiling every file of every library takes longer than installing them; Python compiles what it imports
+INSTALL := $(PIP) install --quiet --no-compile
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 3
@@ -16,7 +18,8 @@ help:  ## list the targets
 audit: $(VENV)/.installed  ## audit the embedded benchmark with its ten models; the report is out/shapes/report.html
 	$(VENV)/bin/hqm audit shapes --out $(OUT)
 
-test: lint types unit  ## lint, types and tests: what a change must pass
+test: $(VENV)/.tests  ## lint, types and tests: what a change must pass
+	$(MAKE) --no-print-directory --jobs 2 lint types unit
 
 lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff check .
@@ -54,11 +57,11 @@ $(VENV)/bin/python:
 
 # TORCH_INDEX: an index to take torch from, such as one with builds for the CPU only
 $(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
-	$(PIP) install --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[local]'
+	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[local]'
 	touch $@
 
 $(VENV)/.tests: $(VENV)/.installed
-	$(PIP) install --quiet --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[test]'
+	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[test]'
 	touch $@
 
 # Static tools do not see that adapters, benchmarks and reports are mounted under hqm: this tree of links shows them.

@@ -24,6 +24,9 @@ def storable(value: Any, depth: int = 0) -> Any:
     >>> storable({"token": "Yes \\ud800", "logprob": float("-inf")})
     {'token': 'Yes \ufffd', 'logprob': None}
     """
+    kind = type(value)
+    if kind is float:  # the commonest first: every answer's detail comes through here
+        return value if math.isfinite(value) else None
     if isinstance(value, str):
         if value.isascii() and "\0" not in value:
             return value
@@ -34,7 +37,7 @@ def storable(value: Any, depth: int = 0) -> Any:
         return value if value.bit_length() < 64 else None
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if depth < _DEEPEST and isinstance(value, Mapping):
+    if depth < _DEEPEST and (kind is dict or isinstance(value, Mapping)):
         pairs = {
             storable(k if isinstance(k, str) else str(k), depth + 1): storable(v, depth + 1) for k, v in value.items()
         }

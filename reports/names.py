@@ -20,6 +20,7 @@ FLAG_WORDS = {
     "MEAN_SHIFT": "the mean moved",
     "DRIFT": "scores moved between runs",
     "DETERMINISTIC": "answers were drawn without chance",
+    "EXPECTED": "computed from probabilities, not observed",
     "NON_PARALLEL": "below chance on the other form",
     "CEILING": "scores crowd at the upper end",
     "FLOOR": "scores crowd at the lower end",

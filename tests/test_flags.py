@@ -8,10 +8,11 @@ import pytest
 
 from hqm.auditing.families import families_of
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
+from hqm.indicators.comparisons import expected
 from hqm.indicators.flags import FLAGS, length_confound, warn
 from hqm.judges.labels import FAITHFUL
 from hqm.labels.pooling import PooledLabels
-from hqm.psychometrics import family_dependence
+from hqm.psychometrics import expected_retest, family_dependence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
 from hqm.types import STATES, Cell, Estimate, Form, Item
@@ -497,6 +498,25 @@ def test_length_confound() -> None:
 
 def test_families_are_named() -> None:
     assert families_of(["hf/x/llava-1.5-7b", "hf/x/llava-1.5-13b"]) == ["llava", "llava"]
+
+
+def test_what_is_expected_is_said_to_be() -> None:
+    """Probabilities of nine respondents, drawn at temperature 1, at 0, and before answers of three words."""
+    chances = np.random.default_rng(3).uniform(0.05, 0.95, (9, 200)) * np.linspace(0.4, 1.0, 9)[:, None]
+    first = matrix((chances > 0.5).astype(float))
+    alone = case("expected", "", (first,), ACCURACY, PROTOCOL)
+    (estimate,) = expected(alone, chances, 1.0)
+    assert estimate.value == pytest.approx(expected_retest(chances).rho.value)
+    (note,) = [warned for warned in warn(alone, [estimate]) if warned.flag == "EXPECTED"]
+    assert note.note, "it says how a number was made"
+    for other, temperature, why in (
+        (alone, 0.0, "a rerun repeats the answers"),
+        (replace(alone, matrices=(replace(first, words=first.words * 3),)), 1.0, "9 answer in more than one word"),
+    ):
+        (absent,) = expected(other, chances, temperature)
+        assert absent.value is None
+        assert why in absent.reason
+        assert "EXPECTED" not in absent.flags
 
 
 def test_every_flag_is_tested_here() -> None:

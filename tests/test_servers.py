@@ -406,3 +406,52 @@ def test_wrong_settings_are_refused_before_anything_is_asked() -> None:
     for name in ("openai/x@http://127.0.0.1:9/v1?concurrency=many", "vllm/x?start_timeout=-1"):
         with pytest.raises(hqm.UsageError, match=re.escape("is no number from 0 up")):
             make_respondent(name)
+
+
+def test_later_requests_repeat_the_head_that_the_openai_package_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first request of a run is the package's own; what follows differs from it in nothing but body and length."""
+    monkeypatch.setenv("THEIR_KEY", "sk-of-this-server")
+    heads: list[dict[str, str]] = []
+
+    def reply(_n: int, body: dict[str, Any], headers: dict[str, str]) -> Any:
+        heads.append({name: value for name, value in headers.items() if name != "content-length"})
+        return completion(question(body))
+
+    with PlannedServer(reply) as server:
+        respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=4&key_env=THEIR_KEY")
+        texts = [f"q{'ü' * i}" for i in range(40)]
+        got = [pair for batch in respondent.answer([Request(t, None, Sampling(), 1) for t in texts]) for pair in batch]
+    assert sorted(answer.text for _, answer in got) == sorted(texts)
+    assert heads[0]["authorization"] == "Bearer sk-of-this-server"
+    assert heads[0]["accept-encoding"] == "identity"
+    assert "openai" in heads[0]["user-agent"].lower()
+    assert all(head == heads[0] for head in heads), "the server cannot tell them apart"
+
+
+@pytest.mark.parametrize("status", [302, 400, 409, 413, 418, 422, 429, 500, 503])
+def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None:
+    """What the `openai` package makes of a status, for the first request, and what is made of it for later ones."""
+    bodies = [
+        b'{"error": {"message": "too much", "code": "insufficient_quota"}}',
+        b'{"message": "no"}',
+        b'"no"',
+        b"<html>no",
+        b"",
+        b"[1]",
+    ]
+    got: list[list[Any]] = [[], []]
+    for body in bodies:
+        for later in (False, True):
+
+            def reply(
+                number: int, asked: dict[str, Any], _h: dict[str, str], body: bytes = body, first: int = later
+            ) -> Any:
+                return completion("Yes.") if number < first else (status, JSON, body)
+
+            with PlannedServer(reply) as server:
+                respondent: Any = make_respondent(f"openai/tiny@{server.url}?concurrency=1&retries=0")
+                respondent.has_answered = True
+                answers = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(1 + later)])
+                last = [answer for batch in answers for _, answer in batch][-1]
+            got[later].append((last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"}))
+    assert got[True] == got[False]

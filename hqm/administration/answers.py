@@ -13,6 +13,9 @@ from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_all
 from hqm.types import Cell, Form, Response, Row, Verdict
 
+_UNSEEN = 0.05
+"""How much of a probability a server may leave open."""
+
 
 class Answers:
     """Reads the answers to asks from their store."""
@@ -58,14 +61,17 @@ class Answers:
     ) -> list[float | None]:
         """The probability that each answer was right, from the first token's; None where it was not recorded.
 
-        What is neither yes nor no, nor an option's letter, counts as wrong.
+        What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a server's list of tokens leaves
+        open by more than .05 is not known.
         """
         details = self.store.details(respondent.number, run)
         probabilities: list[float | None] = []
         for item, number in zip(form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True):
-            p = details.get(number, {}).get("p", {})
+            detail = details.get(number, {})
+            p, unseen = detail.get("p", {}), detail.get("p_unseen", 0.0)
             value = p.get(str(item.target)) if isinstance(p, Mapping) else None
-            probabilities.append(float(value) if isinstance(value, (int, float)) else None)
+            known = isinstance(unseen, (int, float)) and unseen <= _UNSEEN
+            probabilities.append(float(value) if known and isinstance(value, (int, float)) else None)
         return probabilities
 
     def details(

@@ -91,9 +91,13 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             calibration=benchmark.calibration,
         )
         if evidence.probabilities is not None:
-            drawn_at = {respondent.identity.get("temperature") for respondent in respondents}
+            temperatures = [respondent.identity.get("temperature") for respondent in respondents]
+            drawn_at = set(temperatures)
             alone = case("expected", "", (first,), metric, protocol, **relatives)
-            of_metric += expected(alone, evidence.probabilities, drawn_at.pop() if len(drawn_at) == 1 else None)
+            # a rerun of an answer that was drawn without chance repeats it: its probability says nothing about reruns
+            greedy = np.array([temperature == 0 and len(drawn_at) > 1 for temperature in temperatures])
+            chances = np.where(greedy[:, None], np.nan, evidence.probabilities)
+            of_metric += expected(alone, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
             if len(facets) == 1:
                 protocol = _protocol(evidence, cell)

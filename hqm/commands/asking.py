@@ -75,7 +75,12 @@ def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
     with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
-        complete = _administer(session_of(benchmarks, opened, options))
+        session = session_of(benchmarks, opened, options)
+        complete = _administer(session)
+        if options.asking.expected and not options.output.dry_run:
+            from hqm.commands import show_expected
+
+            show_expected.run(session)
     if not complete:
         raise typer.Exit(1)
 
@@ -165,7 +170,7 @@ def audit(
     """
     from hqm.auditing.auditor import audit as audit_of
     from hqm.benchmark.finding_lists import findings_csv
-    from hqm.commands import show, show_logs
+    from hqm.commands import show, show_expected, show_logs
     from hqm.respondents.waits import waiting
 
     if table is not None:
@@ -214,6 +219,8 @@ def audit(
         print(audited.to_json(), end="")
     else:
         show.audit(audited)
+        if options.asking.expected:
+            show_expected.audit(audited)
         for effect in effects:
             show_logs.key_effect(effect)
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")

@@ -220,6 +220,7 @@ def run(
     resolution: Sequence[int] = (),
     seed: int | None = None,
     probabilities: bool = False,
+    expected: bool = False,
     part: str | None = None,
     limit: int | None = None,
     max_requests: int | None = None,
@@ -238,7 +239,7 @@ def run(
         A store, or its file.
     until
         When to stop asking, as `--until` takes it: "separated", "separated>=.02", "half_width<=.01", or two of them.
-    recorded, forms, runs, blind, resolution, seed, probabilities, part, limit, max_requests, device, workers
+    recorded, forms, runs, blind, resolution, seed, probabilities, expected, part, limit, max_requests, device, workers
         As the options of `hqm run`.
 
     Raises
@@ -270,6 +271,7 @@ def run(
             resolutions=groups.percentages([str(percent) for percent in resolution]),
             seed=seed,
             probabilities=probabilities,
+            expected=expected,
             until=_several(until),
             max_requests=max_requests,
         ),

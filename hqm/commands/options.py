@@ -206,6 +206,14 @@ class Asking:
             "--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."
         ),
     ] = False
+    expected: Annotated[
+        bool,
+        typer.Option(
+            "--expected",
+            help="Ask the original form once, and compute from the probabilities of the first word what reruns would show: "
+            "expected, not observed.",
+        ),
+    ] = False
     retry_refused: Annotated[
         bool,
         typer.Option(
@@ -243,6 +251,16 @@ class Asking:
             "--max-cost", min=0, metavar="MONEY", help="End the command before it has cost more, judges included."
         ),
     ] = None
+
+    def __post_init__(self) -> None:
+        if self.expected and self.runs > 2:
+            what = f"--expected asks the original form once, and --runs {self.runs} asks it again"
+            raise UsageError(what, remedy="Leave out one of the two.")
+
+    @property
+    def times(self) -> int:
+        """How often the original form is asked."""
+        return 1 if self.expected else self.runs
 
     @property
     def sampling(self) -> dict[str, float]:

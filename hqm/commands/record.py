@@ -20,8 +20,9 @@ def record_of(
         "python": platform.python_version(),
         "packages": {name: installed for name in packages if (installed := _version(name))},
         "settings": {
-            "runs": options.asking.runs,
+            "runs": options.asking.times,
             "forms": list(dict.fromkeys([*options.what.forms, *options.what.form_files])),
+            **({"expected": True} if options.asking.expected else {}),
             "scoring": options.reading.scoring,
             "parser": options.reading.parser,
             "blind": options.asking.blind,

@@ -356,7 +356,7 @@ class Session:
         whole = [
             Administration(f, run)
             for f in forms
-            for run in range(self.options.asking.runs if f.name == ORIGINAL else 1)
+            for run in range(self.options.asking.times if f.name == ORIGINAL else 1)
         ]
         scales = self.options.asking.resolutions
         return whole + [Administration(f, 0, scale) for f in forms if f.name == ORIGINAL for scale in scales]
@@ -366,7 +366,10 @@ class Session:
         for benchmark in self.benchmarks:
             self.check_respondents(benchmark)
         asking = self.options.asking
-        wanted: dict[str, Any] = {"probabilities": asking.probabilities, "retry_refused": asking.retry_refused}
+        wanted: dict[str, Any] = {
+            "probabilities": asking.probabilities or asking.expected,
+            "retry_refused": asking.retry_refused,
+        }
         return [
             plan(self.asks, assignment, administration, **wanted)
             for benchmark in self.benchmarks

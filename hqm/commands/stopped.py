@@ -47,7 +47,7 @@ def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> li
                 stop=stop,
                 budget=session.budget,
                 seed=session.options.asking.seed or 0,
-                probabilities=session.options.asking.probabilities,
+                probabilities=session.options.asking.probabilities or session.options.asking.expected,
                 retry_refused=session.options.asking.retry_refused,
                 say=lambda text: say(f"hqm: {text}"),
             )

@@ -22,6 +22,7 @@ FLAGS: Mapping[str, str] = {
     "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
     "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
+    "EXPECTED": "the number is expected and not observed: nobody was asked twice. It holds where the answer is its first word alone, drawn at a temperature above 0",
     "NON_PARALLEL": "some respondents are below chance on the other form by more than the noise of its items: read the forms side by side",
     "CEILING": "scores crowd at the upper end, where good respondents are not separated: add harder items",
     "FLOOR": "scores crowd at the lower end, where weak respondents are not separated: add easier items",
@@ -49,7 +50,15 @@ FLAGS: Mapping[str, str] = {
 GOAL = 0.9
 """The reliability from which a leaderboard is read model by model; the default policy asks the same."""
 NOTES = frozenset(
-    {"REVERSED", "NEGATIVE_COMPONENT", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS", "REDUNDANT", "DETERMINISTIC"}
+    {
+        "REVERSED",
+        "NEGATIVE_COMPONENT",
+        "RANK_DEFICIENT",
+        "ZERO_VARIANCE_ITEMS",
+        "REDUNDANT",
+        "DETERMINISTIC",
+        "EXPECTED",
+    }
 )
 """Flags that say how a number was made and change no decision."""
 _GOOD_AGREEMENT = 0.75

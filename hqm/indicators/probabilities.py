@@ -24,9 +24,33 @@ def _inside(case: Case) -> Array:
     return np.empty((0, case.n_items)) if given is None or not len(given) else given[:, case.mask]
 
 
+def _longer(case: Case) -> Array:
+    """(respondents,): the share of a respondent's answers that have more than one word."""
+    words = case.first.words[:, case.mask]
+    there = np.isfinite(words).sum(axis=1)
+    return np.asarray((words > 1).sum(axis=1) / np.maximum(there, 1), dtype=np.float64)
+
+
 def _known(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """(respondents,): whether nearly all of a respondent's items have a probability."""
-    return np.asarray(np.isfinite(case.once(_inside)).mean(axis=1) >= _ENOUGH)
+    """(respondents,): whether nearly all of a respondent's items have a probability, which nearly always tells the whole answer."""
+    given = np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
+    return np.asarray((given >= _ENOUGH) & (case.once(_longer)[: len(given)] <= 1 - _ENOUGH))
+
+
+def _why_unknown(case: Case) -> str:
+    """Why fewer than three respondents have probabilities that tell their answers; nothing where there are none at all."""
+    inside = case.once(_inside)
+    if not np.isfinite(inside).any():
+        return ""
+    given = np.isfinite(inside).mean(axis=1) >= _ENOUGH
+    longer = given & (case.once(_longer) > 1 - _ENOUGH)
+    said = f"{int(case.once(_known).sum())} of {len(given)} respondents have probabilities that tell their answers, and three are needed"
+    if longer.any():
+        said += (
+            f"; {int(longer.sum())} answer in more than one word, and the probability of the first word is not that of the "
+            "answer: take the first token alone as the answer (--max-tokens 1), or ask again (--runs 2)"
+        )
+    return said
 
 
 def _reliability(case: Case) -> Result:
@@ -42,7 +66,7 @@ def _reliability(case: Case) -> Result:
     if rho.status == "ok":
         rho = Coefficient(rho.value, rho.low, rho.high, int(known.sum()), rho.level, rho.method)
     return result(
-        rho, r_mean=number(study.r_mean), r_deviation=number(study.r_deviation),
+        rho, flags=("EXPECTED",), r_mean=number(study.r_mean), r_deviation=number(study.r_deviation),
         pair_flip=number(pairs.mean_flip) if pairs else None, expected_tau=number(pairs.expected_tau) if pairs else None,
         by_respondent=by, curve=_curve(chances, case.temperature) if case.temperature else [],
     )  # fmt: skip
@@ -67,7 +91,17 @@ indicators = (
                 "a mean of item scores of which more is better",
                 lambda case: case.additive and not case.metric.group and case.metric.better != "lower",
             ),
-            need("probabilities of three respondents' answers", lambda case: int(case.once(_known).sum()) >= 3),
+            need(
+                "answers drawn at a temperature above 0",
+                lambda case: case.temperature != 0 or not np.isfinite(case.once(_inside)).any(),
+                "at temperature 0 a rerun repeats the answers, whatever their probabilities are",
+            ),
+            need(
+                "probabilities of three respondents' answers, and answers that are their first word alone",
+                lambda case: int(case.once(_known).sum()) >= 3,
+                _why_unknown,
+                "insufficient",
+            ),
         ),
     ),
 )  # fmt: skip

@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import importlib
 import ipaddress
+import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus, urlsplit
 
 from hqm.errors import RespondentError, UsageError
@@ -106,49 +108,166 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def make_client(url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> Any:
-    """An asynchronous client that follows no redirection and reads no more than `largest` bytes of a reply.
+_PATH = "/chat/completions"
+_JSON = {"headers": {"Content-Type": "application/json"}}
 
-    A request in flight has a connection of its own, which the next one takes over.
+
+class Client:
+    """A client of the `openai` package that follows no redirection and reads no more than `largest` bytes of a reply.
+
+    The package writes the head of the first request: address, key, headers, timeouts. Later requests repeat that head with another
+    body and go the same way through the package's aiohttp transport, because writing a head anew takes longer than all the rest
+    of a request. A request in flight has a connection of its own, which the next one takes over.
+
+    Raises
+    ------
+    openai.OpenAIError, ValueError
+        The address cannot be used.
     """
-    import openai
 
-    async def hold(response: Any) -> None:
-        await _hold(response, largest)
+    def __init__(self, url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> None:
+        import openai
 
-    # the class says which library's limits it takes: the client has changed it before
-    limits = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0]).Limits(
-        max_connections=connections, max_keepalive_connections=connections
-    )
-    http = openai.DefaultAioHttpClient(
-        verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
-        follow_redirects=False,
-        timeout=timeout,
-        limits=limits,
-        event_hooks={"response": [hold]},
-    )
-    client = openai.AsyncOpenAI(
-        base_url=url,
-        # a server of one's own asks for no key, but the client insists on one
-        api_key=key or _NO_KEY,
-        max_retries=0,
-        timeout=timeout,
-        http_client=http,
-        # compressed, a reply of a megabyte may unfold to a thousand
-        default_headers={"Accept-Encoding": "identity"},
-    )
-    if not is_openai(str(client.base_url)):
-        client.organization = client.project = None  # they are the user's at OpenAI
-    return client
+        self._largest = largest
+
+        async def hold(response: Any) -> None:
+            await _hold(response, largest)
+
+        # the class says which library's limits it takes: the client has changed it before
+        self._library = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0])
+        self._http = openai.DefaultAioHttpClient(
+            verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
+            follow_redirects=False,
+            timeout=timeout,
+            limits=self._library.Limits(max_connections=connections, max_keepalive_connections=connections),
+            event_hooks={"request": [self._remember], "response": [hold]},
+        )
+        self._client: Any = openai.AsyncOpenAI(
+            base_url=url,
+            # a server of one's own asks for no key, but the client insists on one
+            api_key=key or _NO_KEY,
+            max_retries=0,
+            timeout=timeout,
+            http_client=self._http,
+            # compressed, a reply of a megabyte may unfold to a thousand
+            default_headers={"Accept-Encoding": "identity"},
+        )
+        if not is_openai(str(self._client.base_url)):
+            self._client.organization = self._client.project = None  # they are the user's at OpenAI
+        self._first: _Repeated | None = None
+        self._begun: asyncio.Event | None = None
+        """Set once the head of the first request is written, which all others wait for."""
+        self._send: Callable[[_Repeated], Awaitable[Any]]
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.close()
+
+    async def post(self, body: bytes) -> bytes:
+        """The reply to a chat completion, as it is: the package's models take longer to make than the reply to read.
+
+        Raises
+        ------
+        openai.APIError
+            The server answered with another status than success, or not at all, as the package says it.
+        """
+        if self._first is None and self._begun is not None:
+            await self._begun.wait()
+        if self._first is not None:
+            return await self._post_again(self._first._replace(content=body))
+        self._begun = self._begun or asyncio.Event()
+        try:
+            return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
+        finally:
+            self._begun.set()
+
+    async def _remember(self, request: Any) -> None:
+        # the transport by itself: the authentication and redirection that a client looks for around it are not used
+        choose = getattr(self._http, "_transport_for_url", None)
+        if self._first is None and choose is not None:
+            names = {name.decode(): value.decode() for name, value in request.headers.raw}
+            head = {name: value for name, value in names.items() if name.lower() != "content-length"}
+            self._first = _Repeated(request.method, request.url, head, b"", request.extensions)
+            self._send = choose(request.url).handle_async_request
+        if self._begun is not None:
+            self._begun.set()
+
+    async def _post_again(self, request: _Repeated) -> bytes:
+        import openai
+
+        try:
+            response = await self._send(request)
+            try:
+                content = await _read(response, self._largest)
+            finally:
+                await response.stream.aclose()
+        except self._library.TimeoutException as error:
+            raise openai.APITimeoutError(request=cast("Any", request)) from error
+        except self._library.RequestError as error:
+            raise openai.APIConnectionError(request=cast("Any", request)) from error
+        if not response.is_success:
+            made = type(response)(response.status_code, headers=response.headers, content=content, request=request)
+            raise _refusal(made)
+        return content
 
 
-async def _hold(response: Any, largest: int) -> None:
-    """Count a reply's bytes while it is read, and stop at the limit."""
+class _Repeated(NamedTuple):
+    """What a transport reads of a request; the class of the client's library takes as long to make as a reply to read."""
+
+    method: str
+    url: Any
+    headers: Mapping[str, str]
+    content: bytes
+    extensions: Mapping[str, Any]
+
+
+async def _read(response: Any, largest: int) -> bytes:
+    """A reply's bytes, which are counted while they come.
+
+    Raises
+    ------
+    ReplyTooLarge
+        There are more than `largest`.
+    """
+    _check_size(response, largest)
+    parts, size = [], 0
+    async for part in response.stream:
+        parts.append(part)
+        size += len(part)
+        if size > largest:
+            raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
+    return b"".join(parts)
+
+
+def _check_size(response: Any, largest: int) -> None:
+    response.headers.encoding = "iso-8859-1"  # found out anew for every header unless it is said
     said = response.headers.get("content-length", "")
     if said.isdecimal() and int(said[:20]) > largest:
         raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise ReplyTooLarge("the reply is compressed, which was not asked for")
+
+
+def _refusal(response: Any) -> Exception:
+    """The error that the package raises for a reply of another status than success."""
+    import openai
+
+    text = response.text.strip()
+    try:
+        body = json.loads(text)
+    except ValueError:
+        body = text
+    error = body.get("error", body) if isinstance(body, dict) else body
+    said = error.get("message") if isinstance(error, dict) else None
+    message = f"Error code: {response.status_code}" + (f" - {said}" if isinstance(said, str) and said else "")
+    return openai.APIStatusError(message, response=response, body=error)
+
+
+async def _hold(response: Any, largest: int) -> None:
+    """Count a reply's bytes while it is read, and stop at the limit."""
+    _check_size(response, largest)
     # the client has changed the library that it speaks HTTP with: take the one that this reply comes from
     streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
     inner = response.stream

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-_SPACES = ("", " ", "Ġ", "▁")
-"""How vocabularies write a word with nothing, or with a space, before it."""
+from hqm.respondents.first_token import SPACES, forms
 
 
 class Chooser:
@@ -145,15 +144,10 @@ class Words:
 
     def _whole(self, word: str) -> set[int]:
         self._vocabulary = self._vocabulary or self._tokenizer.get_vocab()
-        spelt = (space + form for space in _SPACES for form in _forms(word))
+        spelt = (space + form for space in SPACES for form in forms(word))
         return {self._vocabulary[text] for text in spelt if text in self._vocabulary}
 
     def _begin(self, word: str) -> set[int]:
         rows = (self._tokenizer(space + form, add_special_tokens=False)["input_ids"]
-                for space in ("", " ") for form in _forms(word))  # fmt: skip
+                for space in ("", " ") for form in forms(word))  # fmt: skip
         return {row[0] for row in rows if row}
-
-
-def _forms(word: str) -> tuple[str, ...]:
-    # an option's letter is asked for in capitals; "a" is a word of its own
-    return (word,) if len(word) == 1 else (word.lower(), word.capitalize(), word.upper())

@@ -112,7 +112,7 @@ KINDS: tuple[Kind, ...] = (
         price="per token",
         seconds=0.2,  # with 16 requests in flight
         behind=("address",),
-        settings=(*SERVER, "key_env"),
+        settings=(*SERVER, "key_env", "logprobs_mode"),
     ),
     Kind(
         "recorded",

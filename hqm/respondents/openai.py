@@ -8,14 +8,16 @@ comes back in the state `error`, with the reason; the others go on. What a serve
 as nothing was answered.
 
 Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
-than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache
+than the requests in flight and, where more than 16 are, up to as many that were on their way to the store (`handover.spare`). Requests go out picture by picture, the picture before the question, so that the prefix cache
 of a server finds the picture again. Settings that may follow the name, none of which changes an answer:
 
     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
     requests_per_minute      and tokens_per_minute: the server's limits (none)
     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
     max_reply                bytes of a reply that are read at most (1,000,000)
-    logprobs                 alternatives of the first token to ask for (5; 0 asks for no log probabilities)
+    logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
+    logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
+                             temperature and top-p
     price_in, price_out      money per million tokens, for the cost
     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
 """
@@ -34,8 +36,9 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
+from hqm.respondents.bodies import LOGPROBS_MODE, BodyWriter
 from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
-from hqm.respondents.client import Redaction, ReplyTooLarge, check_variable, key_for, make_client, shown
+from hqm.respondents.client import Client, Redaction, ReplyTooLarge, check_variable, key_for, shown
 from hqm.respondents.concurrency import FIRST, Concurrency
 from hqm.respondents.handover import Answer, Floor, batches, release, waiting
 from hqm.respondents.kinds import SERVER
@@ -48,12 +51,11 @@ _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
 """What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
+_BROKEN_OFF = Response("", "error", "the request was broken off")
 _PATIENCE = 0.5
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
 """Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
-
-_JSON = {"headers": {"Content-Type": "application/json"}}
 
 OPERATION = frozenset((*SERVER, "key_env"))
 """Settings that say how a server is reached, not who answers; they are no part of a respondent's name in the store."""
@@ -90,14 +92,15 @@ class OpenAIRespondent:
         give_up_after: int = 20,
         backoff: float = 0.5,
     ) -> None:
-        self._name = replace(name, settings=tuple((k, v) for k, v in name.settings if k not in OPERATION))
+        kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
+        self._name = replace(name, settings=kept)
         self.model, self.base_url = name.target, name.at or None
         fixed = max(1, int(name.number("concurrency", concurrency))) if name.option("concurrency") else concurrency
         self.concurrency = Concurrency(fixed or first, fixed or most)
         self.retries, self.timeout = int(name.number("retries", retries)), name.number("timeout", timeout)
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
-        self.logprobs = int(name.number("logprobs", 5))
+        self._bodies = BodyWriter(name)
         self.prices: Prices | None = None
         if name.option("price_in") or name.option("price_out"):
             read = name.number("price_in", 0)
@@ -109,8 +112,6 @@ class OpenAIRespondent:
         """What the command may spend; a command gives all its servers the same."""
         self.has_answered = False
         """Whether the server ever answered, in this run or, as the store knows, in an earlier one."""
-        self._limit_name = "max_tokens"
-        self._schemas = True
         self._clean = Redaction("")
         self._stop = threading.Event()
 
@@ -124,7 +125,7 @@ class OpenAIRespondent:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Ask; an empty batch comes where a second brought nothing, so that the caller has a turn."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in meanwhile
-        done: queue.Queue[Answer | BaseException | None] = queue.Queue()
+        done: queue.Queue[list[Answer] | BaseException | None] = queue.Queue()
         self._stop.clear()
         thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
         thread.start()
@@ -154,7 +155,7 @@ class OpenAIRespondent:
         key = key_for(self.base_url, self.key_env, self.name)
         self._clean = Redaction(key)
         try:
-            client = make_client(
+            client = Client(
                 self.base_url, key, timeout=self.timeout, largest=self.max_reply, connections=self.concurrency.most
             )
         except (openai.OpenAIError, ValueError) as error:
@@ -162,7 +163,7 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done)
+        floor = Floor(done, asyncio.get_running_loop(), lambda: self.concurrency.limit)
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
@@ -174,6 +175,7 @@ class OpenAIRespondent:
                 raise errors.exceptions[0] from None
             finally:
                 floor.later.cancel()
+                floor.pass_on()
         if floor.denied and not self.has_answered and not self._stop.is_set():
             raise self._no_access(floor)
 
@@ -191,7 +193,7 @@ class OpenAIRespondent:
             self._staff(todo, floor)
         floor.later = asyncio.get_running_loop().call_later(_PATIENCE, self._go_on_unanswered, todo, floor)
 
-    async def _work(self, client: Any, todo: deque[Request], floor: Floor) -> None:
+    async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
         while todo and not self._stop.is_set() and floor.workers <= self.concurrency.limit:
             request, began = todo.popleft(), time.monotonic()
@@ -247,10 +249,10 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         return hold
 
-    async def _ask(self, client: Any, request: Request) -> Response | None:
+    async def _ask(self, client: Client, request: Request) -> Response | None:
         """One request with its further attempts; None where a bound does not allow the first."""
         try:
-            content = self._content(request)
+            content = self._bodies.content(request)
         except OSError as error:
             return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
         began, attempt = time.perf_counter(), 0
@@ -263,15 +265,15 @@ class OpenAIRespondent:
                 hold = None if self._stop.is_set() and attempt else await self._let_through(request)
                 if hold is None:
                     return response
-                settings = self._settings(request)
-                response, wait = Response("", "error", "the request was broken off"), None
+                settings = self._bodies.settings(request)
+                response, wait = _BROKEN_OFF, None
                 try:
-                    response, wait = await self._attempt(client, content, settings, attempt, began)
+                    response, wait = await self._attempt(client, request, content, settings, attempt, began)
                 finally:
                     self.budget.end(hold, request, response)
             finally:
                 self.concurrency.leave()
-            if "final" in response.detail and self._simpler(settings, response.reason):
+            if "final" in response.detail and self._bodies.simplify(settings, response.reason):
                 continue
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
@@ -285,18 +287,25 @@ class OpenAIRespondent:
                 await asyncio.sleep(min(left, 0.2))
 
     async def _attempt(
-        self, client: Any, content: str, settings: Mapping[str, Any], attempt: int, began: float
+        self,
+        client: Client,
+        request: Request,
+        content: Sequence[bytes],
+        settings: Mapping[str, Any],
+        attempt: int,
+        began: float,
     ) -> tuple[Response, float | None]:
         """One attempt, and the seconds to wait before another; None where another would bring nothing."""
         import openai
 
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
-        # the picture's part is written once, and the reply is read as it is: the client's models take most of a request's time
-        body = f'{{"messages": [{{"role": "user", "content": [{content}]}}], {json.dumps(settings)[1:]}'
+        body = self._bodies.body(content, settings)
         try:
             async with asyncio.timeout(self.timeout):
-                reply = await client.post("/chat/completions", content=body.encode(), cast_to=bytes, options=_JSON)
-            response = self._clean.response(read_reply(json.loads(reply), time.perf_counter() - began, self.model))
+                reply = await client.post(body)
+            took, processed = time.perf_counter() - began, self._bodies.processed
+            read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
+            response = self._clean.response(read)
             return response, wait if response.state == "error" else None
         except (TimeoutError, openai.APITimeoutError) as error:
             if not _is_broken_off(error):
@@ -329,39 +338,6 @@ class OpenAIRespondent:
         if wait is not None and status in (429, 503) and attempt < self.retries:
             self.pace.pause(wait)
         return response, wait
-
-    @staticmethod
-    def _content(request: Request) -> str:
-        """The parts of the message in JSON, the picture before the question."""
-        question = json.dumps({"type": "text", "text": request.prompt})
-        return question if request.image is None else f"{picture_part(request.image)}, {question}"
-
-    def _settings(self, request: Request) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "model": self.model,
-            "temperature": request.sampling.temperature,
-            "top_p": request.sampling.top_p,
-            self._limit_name: request.sampling.max_tokens,
-            "seed": request.seed,
-        }
-        if request.schema is not None and self._schemas:
-            form = {"name": "reply", "schema": dict(request.schema), "strict": True}
-            settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        if self.logprobs:
-            settings |= {"logprobs": True, "top_logprobs": self.logprobs}
-        return settings
-
-    def _simpler(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out, or call by its other name, what a server does not take and no answer depends on."""
-        if "logprobs" in sent and "logprobs" in message:
-            self.logprobs = 0
-        elif "response_format" in sent and ("response_format" in message or "schema" in message):
-            self._schemas = False
-        elif "max_tokens" in sent and "max_completion_tokens" in message:
-            self._limit_name = "max_completion_tokens"
-        else:
-            return False
-        return True
 
     def close(self) -> None:
         picture_part.cache_clear()

@@ -36,7 +36,8 @@ class Pace:
         if self.tokens_a_minute:
             gap = max(gap, 60.0 * tokens / self.tokens_a_minute)
         self._next = start + gap
-        await asyncio.sleep(start - now)
+        if start > now:
+            await asyncio.sleep(start - now)
         await self.resumed()
 
     async def resumed(self) -> None:

@@ -17,9 +17,9 @@ def data_url(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def picture_part(path: Path) -> str:
+def picture_part(path: Path) -> bytes:
     """A picture as the part of a message, in JSON, written once per picture."""
-    return json.dumps({"type": "image_url", "image_url": {"url": data_url(path)}})
+    return json.dumps({"type": "image_url", "image_url": {"url": data_url(path)}}).encode()
 
 
 def _kind(content: bytes) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import math
 from typing import Any
 
+from hqm.respondents.base import Request
+from hqm.respondents.first_token import Listed
 from hqm.types import Response
 
 
@@ -16,13 +18,19 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) and value else None
 
 
-def read_reply(reply: Any, seconds: float, model: str) -> Response:
-    """What a server's reply says; nonsense is an error, not an answer."""
+def read_reply(
+    reply: Any, seconds: float, model: str, request: Request | None = None, *, processed: bool = False
+) -> Response:
+    """What a server's reply says; nonsense is an error, not an answer.
+
+    Where the request names the words that the answer may be, their probabilities are kept; `processed` says that the server's
+    log probabilities have temperature and top-p in them.
+    """
     choice = _first(_member(reply, "choices"))
     message = _member(choice, "message")
     if not isinstance(message, dict):
         return Response("", "error", "the server's reply holds no message")
-    detail = {"seconds": round(seconds, 4), **_usage(_member(reply, "usage")), **_logprobs(_member(choice, "logprobs"))}
+    detail = {"seconds": round(seconds, 4), **_usage(_member(reply, "usage")), **_logprobs(choice, request, processed)}
     if _member(reply, "model") not in (model, None, ""):
         detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
     content = message.get("content")
@@ -49,15 +57,39 @@ def _usage(usage: Any) -> dict[str, Any]:
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
-def _logprobs(logprobs: Any) -> dict[str, Any]:
-    """The log probability of the whole answer, and the first token's alternatives: enough for a yes/no question."""
-    tokens = _member(logprobs, "content")
+def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:
+    """The log probability of the whole answer, the first token's alternatives, and the probabilities of the words asked for."""
+    tokens = _member(_member(choice, "logprobs"), "content")
     try:
         if not tokens:
             return {}
-        first = {str(top["token"]): round(float(top["logprob"]), 6) for top in tokens[0].get("top_logprobs") or ()}
-        detail: dict[str, Any] = {"logprob": round(sum(float(token["logprob"]) for token in tokens), 6)}
-        json.dumps(detail, allow_nan=False)
-        return {**detail, "first_token": first} if first else detail
-    except (AttributeError, KeyError, TypeError, ValueError):
+        whole = sum(float(token["logprob"]) for token in tokens)
+        if not math.isfinite(whole):
+            return {}
+        detail: dict[str, Any] = {"logprob": round(whole, 6)}
+        first: dict[str, float] = {}
+        for top in tokens[0].get("top_logprobs") or ():
+            token, value = str(top["token"]), round(float(top["logprob"]), 6)
+            # several tokens may read alike, such as a word with and without the space before it
+            first[token] = round(_either(first[token], value), 6) if token in first else value
+        listed = Listed.read(tokens[0]) if request is not None and request.words else None
+        if first:
+            detail["first_token"] = first
+        if request is not None and listed is not None and _is_answers(tokens[0]["token"], choice["message"]):
+            sampling = request.sampling
+            detail |= listed.probabilities(request.words, sampling.temperature, sampling.top_p, processed=processed)
+        return detail
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return {}
+
+
+def _is_answers(token: str, message: Any) -> bool:
+    """Whether a token is the first of the answer, and not of a reasoning that comes before it."""
+    text, token = str(message.get("content") or "").lstrip(), token.strip()
+    return "\ufffd" in token or not text or text.startswith(token)
+
+
+def _either(a: float, b: float) -> float:
+    """The logarithm of the sum of two probabilities."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

@@ -28,6 +28,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling
+from hqm.respondents.bodies import LOGPROBS_MODE
 from hqm.respondents.keeper import PATIENCE
 from hqm.respondents.openai import OPERATION, OpenAIRespondent
 from hqm.respondents.waits import waiting
@@ -168,7 +169,8 @@ class VllmRespondent:
             self._inner.finish()
 
     def _client(self, url: str) -> OpenAIRespondent:
-        settings = tuple((key, value) for key, value in self._given.settings if key in OPERATION)
+        options = ((key.replace("-", "_"), value) for key, value in self._given.settings)
+        settings = tuple((key, value) for key, value in options if key in OPERATION or key == LOGPROBS_MODE)
         # its own scheduler queues what it cannot answer at once, and it gains from many more than a server of others
         return OpenAIRespondent(RespondentName("openai", self._name.target, url, settings), first=32, most=512)
 

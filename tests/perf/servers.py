@@ -4,8 +4,8 @@
 
 The server is a process of its own that answers every request after 20 ms, however many come at once. Bare aiohttp posts
 bodies that were made beforehand, keeps one session and reads the replies; HQM reads the pictures, makes the bodies, asks with
-its limits on replies, reads the answers and gives them to the caller one confirmed before the next begins, as when it stores
-them. Both take turns; a ratio is of the median rates. Then the number in flight adapts (no `concurrency` in the name), against
+its limits on replies, reads the answers and gives them to the caller, who confirms them, as when it stores them. Both take turns;
+a ratio is of the median rates. Then the number in flight adapts (no `concurrency` in the name), against
 aiohttp with 64 in flight: at the same server, at one that turns 20 of every 500 requests away (429, to be asked again after
 200 ms; HQM pauses all requests for as long, aiohttp only the one that was turned away), and at one whose first 64 replies take
 2 s. Prints Markdown, with the machine's load and the processor time of a request.
