@@ -61,7 +61,7 @@ def balanced(
             for answer, sign in (("yes", 1), ("no", -1)):
                 free = [q for q in pools[key][answer] if not used & {(q.image, q.key), (q.image, q.prompts[0])}]
                 sides.append(sorted(free, key=lambda q: (sign * lean[q.image], load[q.image])))
-            pair = _pair(*sides, length, alike, apart)
+            pair = _pair(sides[0], sides[1], length, alike, apart)
             if pair is None:
                 missed.append((place, key))
                 continue
