@@ -142,12 +142,21 @@ class Form:
         return len(self.items)
 
 
+def is_scale(text: str) -> bool:
+    """Whether a text is a percentage to which pictures are made smaller, as cells and stores write it.
+
+    >>> is_scale("50"), is_scale("100"), is_scale("050")
+    (True, False, False)
+    """
+    return text.isascii() and text.isdecimal() and len(text) < 3 and text[:1] != "0"
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One administration, named by its facets; prints as text and parses back equal.
 
     >>> Cell(form="parallel", run=1)
-    Cell(form='parallel', run=1, judge='rule', sight='', until='')
+    Cell(form='parallel', run=1, judge='rule', sight='', until='', resolution='')
     >>> str(Cell(form="parallel", run=1))
     'form=parallel|run=1|judge=rule'
     >>> Cell.parse("form=parallel|run=1|judge=rule") == Cell(form="parallel", run=1)
@@ -161,6 +170,8 @@ class Cell:
     """`blind` when the question was put without its picture."""
     until: str = ""
     """The rule that stopped it before every item was asked, and how many pictures, drawn at random, are used."""
+    resolution: str = ""
+    """The percentage of their width and height to which the pictures were scaled; empty where they were shown as they are."""
 
     def __str__(self) -> str:
         named = ((f.name, getattr(self, f.name)) for f in fields(self))
@@ -181,6 +192,9 @@ class Cell:
             if not given["run"].isdecimal():
                 raise UsageError(f"run {given['run']!r} is no whole number", remedy="Write run=0, run=1, ...")
             given["run"] = int(given["run"])
+        if given.get("resolution") and not is_scale(given["resolution"]):
+            what = f"the resolution {given['resolution']!r:.40} is no percentage of the pictures' size"
+            raise UsageError(what, remedy="Write resolution=1 to resolution=99.")
         return cls(**given)
 
     def differing(self, other: Cell) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
     "criterion": ("People's labels in place of the scorer", "pearson", ("disattenuated",), "give people's labels: --criterion FILE"),
     "oracle": ("The benchmark's oracle (a rule, no people) in place of the scorer", "pearson", (), ""),
     "blindness": ("Without the picture", "pearson", ("icc_a1",), "ask the questions without the pictures: --blind"),
+    "resolution": ("Smaller pictures", "pearson", ("icc_a1",), "ask with smaller pictures too: --resolution 50"),
     "generalizability": ("Items and another facet together", "g", ("phi",), "this audit has no design in which they are crossed"),
     "expected": ("Another seed, expected from the first token's probabilities", "", ("reliability",), "the answers carry no probabilities"),
 }  # fmt: skip

@@ -14,6 +14,7 @@ FACETS = {
     "form": "Another wording",
     "judge": "Another judge",
     "sight": "Without the picture",
+    "resolution": "Smaller pictures",
     "human": "People",
 }
 """What the report calls the facets."""

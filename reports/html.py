@@ -18,6 +18,7 @@ from hqm.reports import (
     evidence,
     harness,
     item_tables,
+    resolution,
     score_tables,
     short_form,
     stops,
@@ -293,6 +294,7 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     if audit.task in ("yes_no", "choice"):
         lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
         yield "Response bias", [] if bias[1] else [lacking], [], bias
+    yield resolution.TITLE, [], [], [*resolution.resolution_tables(audit)]
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
     compared = evidence.criterion(audit)
     remark = f"No people labelled answers; to compare the scores with people, {evidence.SOURCES['criterion'][3]}."

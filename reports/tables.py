@@ -124,6 +124,8 @@ def cell(text: str) -> str:
         words.append(f"judged by {parsed.judge}")
     if parsed.sight:
         words.append(parsed.sight)
+    if parsed.resolution:
+        words.append(f"pictures at {parsed.resolution}%")
     if parsed.until:
         words.append(f"stopped ({parsed.until})")
     return ", ".join(words)
@@ -299,6 +301,8 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         name = f"{family_title(estimate)}, {statistic_name(statistic)}"
         if family == "generalizability" and estimate.detail.get("varied"):
             name += f", over {estimate.detail['varied']}s"
+        if estimate.facet == "resolution":
+            name += f", at {Cell.parse(estimate.other).resolution}%"
         spans = [interval(shown_interval(estimate, kind), places(estimate)) for kind in ("fixed_models", "model_population")]  # fmt: skip
         rows.append((Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans)))
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))

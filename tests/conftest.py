@@ -148,9 +148,9 @@ def administered(
     forms = {form.name: form for form in forms_of(benchmark)}
     assignments = [hqm.assign(respondent, benchmark) for respondent in respondents]
     jobs = [
-        hqm.plan(asks, assignment, hqm.Administration(forms[form], run))
+        hqm.plan(asks, assignment, hqm.Administration(forms[form], run, resolution))
         for assignment, respondent in zip(assignments, respondents, strict=True)
-        for form, run in respondent.cells
+        for form, run, resolution in respondent.cells
     ]
     hqm.administer(store, jobs)
     return hqm.respondents_of(store, assignments)

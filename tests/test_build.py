@@ -275,15 +275,15 @@ def holds(prompt: str, scene: dict[str, Any]) -> bool | None:
         count = (scene["action"] is not None) if name == "person" else (scene["sign"] is not None) if name == "sign" else len(named(None, name))  # fmt: skip
         return int(count) == NUMBERS.index(said[1])
     if (
-        said := re.search(rf"the {thing} (to the left of|to the right of|above|below) the {thing}", prompt)
+        said := re.search(rf"the {thing} (?:is )?(to the left of|to the right of|above|below) the {thing}", prompt)
     ) is not None:
         (a,), (b,) = named(said[1], said[2]), named(said[4], said[5])
         (ya, xa), (yb, xb) = divmod(a["cell"], 3), divmod(b["cell"], 3)
         return {"to the left of": xa < xb, "to the right of": xa > xb, "above": ya < yb, "below": ya > yb}[said[3]]
-    if (said := re.search(rf"the ({shapes}) (?:as )?({colors}|small|large)", prompt)) is not None:
+    if (said := re.search(rf"the ({shapes}) (?:is |in the image )?({colors}|small|large)", prompt)) is not None:
         (a,) = named(None, said[1])
         return said[2] in (a["color"], a["size"])
-    if (said := re.search(r"person (running|sitting|jumping|waving)", prompt)) is not None:
+    if (said := re.search(r"person (?:is |in the image )?(running|sitting|jumping|waving)", prompt)) is not None:
         return bool(scene["action"] == said[1])
     if (said := re.search(rf"\ba ({shapes}|person|sign)\b", prompt)) is not None:
         return bool(
@@ -336,6 +336,40 @@ def test_wrong_captions_differ_in_one_span_of_the_true_one(builds: Callable[[str
 
 
 # --- people's decisions ---
+
+
+@pytest.mark.parametrize(
+    ("recipe", "place", "seed", "file", "kept"),
+    [
+        ("hqh", "shapes", 7, "hqh_shapes.csv", (100, 0.963, 1.0)),
+        ("halcaption", "hal_eval/in_domain_evaluation.json", 9, "halcaption_hal_eval.csv", (97, 0.915, 0.990)),
+    ],
+)
+def test_the_precision_of_the_documentation_is_what_the_reviews_say(
+    recipe: str, place: str, seed: int, file: str, kept: tuple[int, float, float], request: Any, tmp_path: Path
+) -> None:
+    """Against Wilson's interval by its formula, of 100 reviewed items; the page names who read them."""
+    source = place if place == "shapes" else str(request.getfixturevalue("data") / place)
+    reviews = ROOT / "tests" / "annotations" / "reviews" / file
+    precision = build(recipe, source, tmp_path / "made", items=100, seed=seed, reviewed=reviews).measured.precision
+    assert precision is not None
+    n, p, z = 100, kept[0] / 100, 1.959964
+    middle, half = p + z**2 / (2 * n), z * ((p * (1 - p) + z**2 / (4 * n)) / n) ** 0.5
+    ends = (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+    assert (precision.kept, precision.reviewed) == (kept[0], 100)
+    assert (precision.low, precision.high) == pytest.approx(ends, abs=1e-6)
+    assert ends == pytest.approx(kept[1:], abs=5e-4)
+    said = f"| `{recipe}` | {kept[0]} of 100 | {p:.3f} [{kept[1]:.3f}, {kept[2]:.3f}] |"
+    assert said in (ROOT / "docs" / "builders.md").read_text("utf-8")
+
+
+def test_the_wrong_captions_are_as_long_as_the_true_ones(builds: Callable[[str], Build]) -> None:
+    rows = lines(builds("halcaption").folder / "items.jsonl")
+    lengths: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in rows:
+        lengths[row["part"], row["target"]].append(len(row["prompt"].split()))
+    for part in {row["part"] for row in rows}:
+        assert sorted(lengths[part, "yes"]) == sorted(lengths[part, "no"])
 
 
 def test_decisions_of_people_are_taken_with_their_provenance(

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hqm.builders.building import build
 from hqm.builders.graph import SceneGraph
 from hqm.builders.source import Source, open_annotations
 from hqm.errors import DataError, HQMError
+from hqm.files.records import read_records
 from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome
 from tests.conftest import ROOT
 
@@ -152,6 +154,31 @@ def test_pope_from_coco_beats_the_release(data: Path, tmp_path: Path) -> None:
     made = build("pope", str(tmp_path / "objects.json"), tmp_path / "mine", items=300)
     assert {each.part for each in made.measured.words} == {"random", "popular", "adversarial"}
     assert all(each.accuracy < 0.53 for each in made.measured.words)
+    assert made.kept
+
+
+def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(data: Path, tmp_path: Path) -> None:
+    """Against a plain rewriting of equations 2 to 4 of VALOR-Eval: by the shares alone 133 pictures, with the frequency 144."""
+    pictures = {k: set(v) for k, v in json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8")).items()}
+    single = Counter(name for there in pictures.values() for name in there)
+    pairs = Counter((a, b) for there in pictures.values() for a in there for b in there if a != b)
+    often = sorted(name for name in single if single[name] >= 20)
+
+    def kept(objects: set[str]) -> set[str]:
+        inside = set()
+        for name in objects:
+            shares = {f: pairs[f, name] / single[name] for f in single if pairs[f, name]}
+            few, most = min(shares.values()), max(shares.values())
+            unlikely, likely = ({f for f, share in shares.items() if share == end} for end in (few, most))
+            inside |= {k for k, there in pictures.items() if name in there and there & unlikely and not there & likely}
+        return inside
+
+    by_share = {max((o for o in often if o != f), key=lambda o: pairs[f, o] / single[o]) for f in single}
+    by_number = {max((o for o in often if o != f), key=lambda o: pairs[f, o]) for f in single}
+    assert (len(by_share), len(kept(by_share)), len(kept(by_share | by_number))) == (50, 133, 144)
+    made = build("valor", str(data / "coco" / "objects.json"), tmp_path / "mine", items=288)
+    selected = {r["image"] for r in read_records(made.folder / "provenance.jsonl") if r["rule"].startswith("it has ")}
+    assert selected == kept(by_share | by_number)
     assert made.kept
 
 

@@ -207,7 +207,7 @@ NO_ANSWERS = frozenset(
     "holm holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance too_few_families "
     "too_near_a_bound with_wrong_keys "
     "holm_tests items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words minimum_detectable_difference "
-    "minres_loadings pooled_labels prmse rater_replicates resample rogan_gladen sampling_probability spearman_brown stream systematic_sample table_agreement type_coverage "
+    "minres_loadings own_shifts pooled_labels prmse rater_replicates resample rogan_gladen sampling_probability spearman_brown stream systematic_sample table_agreement type_coverage "
     "weighted_reliability williams_test".split()
 )
 

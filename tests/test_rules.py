@@ -36,6 +36,17 @@ def test_numbers_may_be_written_in_digits() -> None:
     assert [score_short(item, Response(text)).value for text in ("2", "two.", "There are 3.", "2 or 3")] == [1, 1, 0, 1]
 
 
+def test_no_such_thing_is_a_number_where_the_item_says_so() -> None:
+    item = Item("1", "How many?", "vqa", "zero", meta={"rivals": ["zero", "one"], "none": "zero"})
+    said = ["There are no dogs.", "None.", "no dogs", "I see none.", "There are no dogs but one cat.", "0"]
+    assert [score_short(item, Response(text)).value for text in said] == [1, 1, 1, 1, 0, 1]
+    assert [score_short(item, Response(text)).state for text in ("No.", "Not sure.")] == ["unparsed"] * 2
+    other = Item("2", "How many?", "vqa", "one", meta={"rivals": ["zero"], "none": "zero"})
+    assert score_short(other, Response("There are no dogs.")).value == 0
+    plain = Item("3", "How many?", "vqa", "zero", meta={"rivals": ["one"]})
+    assert score_short(plain, Response("There are no dogs.")).state == "unparsed"
+
+
 def test_a_list_of_targets_must_be_named_whole() -> None:
     item = Item("1", "Which shapes?", "vqa", ["star", "circle"], meta={"rivals": ["square"]})
     answers = ["circle and star", "star", "star, circle, square"]

@@ -14,7 +14,7 @@ FIELD: Mapping[str, str] = {
     "cluster": "items that share something, usually a picture, and therefore rise and fall together",
     "criterion": "what a score should agree with; for hallucination, labels that people give to the same answers",
     "D study, cost": "a forecast of the precision that another number of items, seeds or judges buys, and of its price",
-    "facet": "a condition that administrations can differ in: wording, run, judge, sight of the picture",
+    "facet": "a condition that administrations can differ in: wording, run, judge, sight of the picture, its resolution",
     "fixed facet, random facet": "a fixed facet's conditions are all that one wants to speak of; those of a random facet stand for others like them",
     "form": "one wording of all items; forms share their items",
     "hallucination": "an answer that the picture contradicts or does not support",

@@ -29,6 +29,14 @@ class Answers:
         # one value for all copies of a short answer: most of a large store's answers are a few words
         self._same: dict[tuple[str, State, str], Response] = {}
 
+    def at(self, resolution: str) -> Answers:
+        """The answers to the same asks with pictures of another resolution."""
+        if resolution == self.asks.resolution:
+            return self
+        other = Answers(self.asks.at(resolution))
+        other._scored = self._scored
+        return other
+
     def responses(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Response | None]:
@@ -104,7 +112,7 @@ class Answers:
         )  # fmt: skip
         hashes = []
         for respondent in respondents:
-            rows = self._rows(benchmark, form, respondent, cell.run)
+            rows = self.at(cell.resolution)._rows(benchmark, form, respondent, cell.run)
             texts = texts_read(rows)
             if texts:  # the same bytes, joined in one call
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))

@@ -17,6 +17,8 @@ class Administration:
 
     form: Form
     run: int
+    resolution: str = ""
+    """The percentage of their width and height to which its pictures are scaled; empty where they are shown as they are."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def was_put(
     A record of just this form decides. Where the form was put under the same name but with other questions (fewer of
     them, or corrected ones), or where the store is older than such records, at least half of the questions that only this
     form asks must be answered, among the items that the respondent answered in the original form. Of the original form's
-    first run, any answer is enough then.
+    first run, any answer is enough then. Smaller pictures were put only where a record says so.
 
     Parameters
     ----------
@@ -44,13 +44,15 @@ def was_put(
     numbers = asks.numbers(benchmark, form, respondent.live)
     if not any(number in answered for number in numbers):
         return False
-    sight = "blind" if asks.blind else ""
+    sight = asks.sight
     records = store.administrations(respondent.number, benchmark.name)
     if (form.name, form.digest, run, sight) in records:
         return True
-    if store.whole and not any((name, at, seen) == (form.name, run, sight) for name, _, at, seen in records):
+    if (store.whole or asks.resolution) and not any(
+        (name, at, seen) == (form.name, run, sight) for name, _, at, seen in records
+    ):
         return False
-    if form.name == ORIGINAL and run == 0:
+    if form.name == ORIGINAL and run == 0 and not asks.resolution:
         return True
     return _is_complete(asks, benchmark, form, respondent, numbers, answered)
 

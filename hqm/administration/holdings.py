@@ -12,7 +12,7 @@ from hqm.benchmark.interface import Benchmark
 from hqm.errors import DesignError
 from hqm.forms.build import draw_of
 from hqm.store.database import Store
-from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form
+from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, is_scale
 
 
 def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:
@@ -44,15 +44,29 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
 def cells_in(
     asks: Asks, benchmark: Benchmark, forms: Sequence[Form], respondents: Sequence[StoredRespondent]
 ) -> list[Cell]:
-    """The administrations that were put to any of these respondents, the original form first."""
+    """The administrations that were put to any of these respondents, the original form first, smaller pictures last."""
     cells: dict[tuple[int, int], Cell] = {}
     store = asks.store
     for order, form in enumerate(forms):
         for respondent in respondents:
             for run in store.runs(respondent.number):
                 if (order, run) not in cells and was_put(asks, benchmark, form, respondent, run):
-                    cells[order, run] = Cell(form.name, run, sight="blind" if asks.blind else "")
-    return [cells[key] for key in sorted(cells)]
+                    cells[order, run] = Cell(form.name, run, sight=asks.sight)
+    scaled = [
+        Cell(ORIGINAL, 0, resolution=resolution)
+        for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
+        if any(was_put(asks.at(resolution), benchmark, benchmark.original, who, 0) for who in respondents)
+    ]
+    return [*(cells[key] for key in sorted(cells)), *scaled]
+
+
+def resolutions_in(store: Store, benchmark: str) -> list[str]:
+    """The percentages of their size to which a benchmark's pictures were scaled in a store, the largest first."""
+    if benchmark not in benchmarks_in(store):
+        return []
+    rows = store.select("SELECT DISTINCT sight FROM administrations WHERE benchmark = ?", benchmark)
+    scales = [sight.removesuffix("%") for (sight,) in rows if sight.endswith("%")]
+    return sorted(filter(is_scale, scales), key=int, reverse=True)
 
 
 def benchmarks_in(store: Store) -> list[str]:
@@ -62,11 +76,11 @@ def benchmarks_in(store: Store) -> list[str]:
     return [row[0] for row in store.select("SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)")]
 
 
-def blind_in(store: Store, benchmark: str) -> int:
-    """How many administrations of a benchmark the store has on record that were put without pictures."""
+def otherwise_shown(store: Store, benchmark: str) -> int:
+    """How many administrations of a benchmark the store has on record that were put without pictures, or with smaller ones."""
     if benchmark not in benchmarks_in(store):
         return 0
-    query = "SELECT COUNT(*) FROM administrations WHERE benchmark = ? AND sight = 'blind'"
+    query = "SELECT COUNT(*) FROM administrations WHERE benchmark = ? AND sight <> ''"
     return int(store.select(query, benchmark)[0][0])
 
 

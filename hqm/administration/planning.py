@@ -85,11 +85,13 @@ class Job:
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
     sight: str = ""
-    """`blind` where the questions are put without their pictures."""
+    """How the pictures are shown, as `Asks.sight` says it."""
 
     @property
     def label(self) -> str:
-        return f"{self.assignment.benchmark.name} {self.administration.form.name} run {self.administration.run}"
+        put = self.administration
+        scale = f" at {put.resolution}%" if put.resolution else ""
+        return f"{self.assignment.benchmark.name} {put.form.name} run {put.run}{scale}"
 
 
 def plan(
@@ -108,6 +110,7 @@ def plan(
     other items of the form are not looked at.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
+    asks = asks.at(administration.resolution)
     respondent, live, store = assignment.respondent, assignment.respondent.live, asks.store
     asked, digests = asks.of(benchmark, form, live), asks.distinct(benchmark, form, live)
     pairs = list(zip(form.items, asked, strict=True))
@@ -135,11 +138,12 @@ def plan(
             run,
             item.id,
             words=answer_words(item) if probabilities else (),
+            resolution=asks.resolution,
         )
 
     todo: Mapping[Key, tuple[Ask, Request]]
     if isinstance(respondent, RecordedRespondent):
-        answers = respondent.answers_in(form.name, run)
+        answers = respondent.answers_in(form.name, run, asks.resolution)
         settled = stored | refused
         left = [pair for pair in pairs if pair[0].id in answers]
         if settled:
@@ -170,7 +174,7 @@ def plan(
         todo=todo,
         broken=broken,
         reasons=reasons,
-        sight="blind" if asks.blind else "",
+        sight=asks.sight,
         refused=len(digests & refused),
         pictures={}
         if not live

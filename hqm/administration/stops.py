@@ -150,7 +150,7 @@ def stopped_in(asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRes
     order = _order_for(store, benchmark)
     if order is None:
         return None
-    stops = _last_stops(store, benchmark.name, order.data, "blind" if asks.blind else "")
+    stops = _last_stops(store, benchmark.name, order.data, asks.sight)
     identities = {number: identity_digest(name, identity) for number, name, identity in store.respondents()}
     stop_of = {who.number: stops.get(identities[who.number]) for who in respondents}
     asked = {who.number: _reached(asks, benchmark, who, order) for who in respondents}

@@ -175,7 +175,7 @@ class _Scenes:
         self.benchmark, self.answers, self.judges, self.forms = benchmark, answers, judges, forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
         self.matrices, self.labelled = matrices, labelled
-        self._texts: dict[tuple[str, str, int], list[Response | None]] = {}
+        self._texts: dict[tuple[str, str, int, str], list[Response | None]] = {}
         self._places = {name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()}
         self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *labelled)}
 
@@ -206,7 +206,7 @@ class _Scenes:
     def _said(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
         cell = matrix.cell
         column = self._columns[id(matrix)].get(item.id)
-        response = self._response(cell.form, cell.run, item.id, name)
+        response = self._response(cell, item.id, name)
         if column is None or response is None:
             return []
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
@@ -222,11 +222,12 @@ class _Scenes:
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
         return [] if value is None else [Said(name, str(matrix.cell), "", "ok", "", "", value)]
 
-    def _response(self, form: str, run: int, item: str, name: str) -> Response | None:
-        key = (form, name, run)
+    def _response(self, cell: Cell, item: str, name: str) -> Response | None:
+        key = (cell.form, name, cell.run, cell.resolution)
         if key not in self._texts:
-            self._texts[key] = self.answers.responses(self.benchmark, self.forms[form], self.respondents[name], run)
-        place = self._places[form].get(item)
+            answers, form = self.answers.at(cell.resolution), self.forms[cell.form]
+            self._texts[key] = answers.responses(self.benchmark, form, self.respondents[name], cell.run)
+        place = self._places[cell.form].get(item)
         return None if place is None else self._texts[key][place]
 
     def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
@@ -252,7 +253,7 @@ class _Scenes:
         form = self.forms[cell.form]
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
         small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
-        row = [self._response(form.name, cell.run, other.id, name) for other in small.items]
+        row = [self._response(cell, other.id, name) for other in small.items]
         return judge.verdicts(cell, small, {name: row})[name][[other.id for other in small.items].index(item.id)]
 
     def _judged(
@@ -263,7 +264,7 @@ class _Scenes:
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
         small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
         who = list(self.respondents) if self.benchmark.jointly else [name]
-        rows = {n: [self._response(form.name, cell.run, other.id, n) for other in small.items] for n in who}
+        rows = {n: [self._response(cell, other.id, n) for other in small.items] for n in who}
 
         def about(other: Item) -> AskJudge:
             return ask if other.id == item.id else _silent

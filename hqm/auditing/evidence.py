@@ -224,7 +224,7 @@ def gather(
         )  # fmt: skip
     lead = judges[0].label if judges and benchmark.roles else "rule"
     cells = _judged_cells(cells_in(asks, benchmark, list(by_name.values()), respondents), judges, lead)
-    reference = reference or Cell(judge=lead, sight="blind" if asks.blind else "")
+    reference = reference or Cell(judge=lead, sight=asks.sight)
     if reference not in cells:
         there = "; ".join(map(str, cells)) or "none"
         raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
@@ -453,7 +453,7 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> 
     judged = [replace(cell, judge=lead) for cell in cells]
     judged = [cell for cell in judged if lead not in by_label or by_label[lead].sees(cell)]
     for cell in cells:
-        if cell.form == ORIGINAL and cell.run == 0:
+        if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
             for label, judge in by_label.items():
                 again = (
                     judge.askings() if label == lead or isinstance(judge, BroughtJudge) else judge.askings()[:1] and [0]
@@ -474,7 +474,8 @@ def _matrix(
     label, asking = parse_judge(cell.judge)
     for judging in judges:
         if judging.label == label:
-            return judging.matrix(cell, form, answers.by_respondent(benchmark, form, respondents, cell.run), asking)
+            given = answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+            return judging.matrix(cell, form, given, asking)
     return answers.matrix(benchmark, cell, form, respondents)
 
 

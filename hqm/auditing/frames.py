@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 Table = Literal["estimates", "scores", "states"]
 Kind = Literal["text", "number", "count", "truth"]
 
-_FACETS: Mapping[str, Kind] = {"form": "text", "run": "count", "judge": "text", "sight": "text", "until": "text"}
+_FACETS: Mapping[str, Kind] = {
+    "form": "text", "run": "count", "judge": "text", "sight": "text", "until": "text", "resolution": "text",
+}  # fmt: skip
 TABLES: Mapping[Table, Mapping[str, Kind]] = {
     "estimates": {
         **dict.fromkeys(("benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference"), "text"),
@@ -68,10 +70,10 @@ def facets(cell: str) -> dict[str, Any]:
     """The facets of an administration, each in its column.
 
     >>> facets("form=parallel|run=1|judge=rule")
-    {'form': 'parallel', 'run': 1, 'judge': 'rule', 'sight': '', 'until': ''}
+    {'form': 'parallel', 'run': 1, 'judge': 'rule', 'sight': '', 'until': '', 'resolution': ''}
     """
     at = Cell.parse(cell)
-    return {"form": at.form, "run": at.run, "judge": at.judge, "sight": at.sight, "until": at.until}
+    return {name: getattr(at, name) for name in _FACETS}
 
 
 def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]]:
@@ -108,6 +110,8 @@ def _of_each(estimate: Estimate) -> dict[str, float | None]:
         return dict(each)
     if last in _WITHIN:
         return {name: value[_WITHIN[last]] for name, value in each.items()}
+    if last == "mean_shift":  # of smaller pictures: the paired differences
+        return {n: v.get("difference") for n, v in each.items() if isinstance(v, Mapping)}
     if last.endswith("_shift"):  # what was measured in the two administrations
         return {
             n: None if None in (v[0], v[1]) else v[1] - v[0] for n, v in each.items() if isinstance(v, (list, tuple))

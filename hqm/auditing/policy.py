@@ -31,7 +31,7 @@ class _Section(BaseModel):
 class Required(_Section):
     """`[required]`: what must have been administered."""
 
-    facets: tuple[Literal["run", "form", "judge", "sight"], ...] = ()
+    facets: tuple[Literal["run", "form", "judge", "sight", "resolution"], ...] = ()
     """The facets that must have been varied."""
     respondents: int = Field(default=0, ge=0)
     """The least number of respondents."""

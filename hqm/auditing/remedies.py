@@ -42,6 +42,7 @@ _FACETS = {
     "form": "Ask a parallel form too: --forms original,parallel",
     "judge": "Give labels by people (--criterion FILE), or let another model judge (--judge)",
     "sight": "Ask without the pictures too: `hqm run NAME --blind`",
+    "resolution": "Ask with smaller pictures too: --resolution 50",
 }
 
 
@@ -138,7 +139,7 @@ def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
 
 def of_unmeasured(family: str, indicator: str) -> Remedy:
     """The audit has no such number."""
-    facets = {"test_retest": "run", "parallel_forms": "form", "blindness": "sight"}
+    facets = {"test_retest": "run", "parallel_forms": "form", "blindness": "sight", "resolution": "resolution"}
     if family == "criterion":
         text = "Have people label a few hundred answers: --criterion FILE"
     elif family in facets:

@@ -237,11 +237,11 @@ class _Detail(_Open):
 
 _NUMBERS = frozenset(
     "ac1 accuracy adjacent after agreement alpha answers apart at_ceiling at_floor attenuation average_of_runs baseline before "
-    "bias_correction blind by_subscore by_total chance coherent correlation count detectable deviation easy error evenness forms g gain "
+    "bias_correction blind by_subscore by_total chance coherent correlation count detectable deviation difference easy error evenness forms g gain "
     "hard high i2 if_all_right if_all_wrong images items_varying k kappa largest_error length low margin mdc95 mean_kappa missing_items "
     "n_min observed of overlap p p_sensitivity p_specificity pairs phi phi_of_3 q ratio raw raw_full raw_same "
-    "reliability reliability_of_people reversals runs same_set score se sem share shift solved_by_none splits statistic "
-    "target to_truth top5 unlabelled v variance varying without_high without_low without_strongest wordings worst".split()
+    "reliability reliability_of_people reversals runs same_set scaled score se sem share shift solved_by_none splits statistic "
+    "target to_truth top5 unlabelled v variance varying whole without_high without_low without_strongest wordings worst".split()
 )
 _TEXTS = frozenset(
     "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent second state status strategy strongest type".split()

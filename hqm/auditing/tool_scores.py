@@ -52,8 +52,9 @@ def _matrix(
     builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
     hashes = []
     for who in respondents:
-        row = answers.responses(benchmark, form, who, cell.run)
-        kept = [_recorded(detail) for detail in answers.details(benchmark, form, who, cell.run)]
+        there = answers.at(cell.resolution)
+        row = there.responses(benchmark, form, who, cell.run)
+        kept = [_recorded(detail) for detail in there.details(benchmark, form, who, cell.run)]
         verdicts = [_verdict(benchmark, *each) for each in zip(form.items, row, kept, strict=True)]
         builder.add_verdicts(who.name, row, verdicts)
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
@@ -85,7 +86,7 @@ def tool_comparisons(
     recordings = []
     # only recorded answers can carry a tool's score, and a look at every detail of a large store takes long
     for who in (respondent for respondent in respondents if not respondent.live):
-        for form, run in dict.fromkeys((cell.form, cell.run) for cell in cells):
+        for form, run in dict.fromkeys((cell.form, cell.run) for cell in cells if not cell.resolution):
             details = answers.details(benchmark, forms[form], who, run)
             if not any(detail and "score" in _recorded(detail) for detail in details):
                 continue

@@ -11,7 +11,7 @@ from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
 from hqm.signature import canonical_json
 from hqm.text import SHORT, storable
-from hqm.types import ORIGINAL, Form, Item, Response, State
+from hqm.types import ORIGINAL, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
 _STATES = frozenset(get_args(State))
@@ -28,6 +28,8 @@ class Recording:
     answers: Mapping[str, Response]
     """Item id -> response."""
     source: str = field(default="", compare=False)
+    resolution: str = ""
+    """The percentage of their size to which the pictures were scaled; empty where they were shown as they are."""
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
@@ -108,10 +110,31 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
     return answers
 
 
+def percentage(value: Any, place: str = "") -> str:
+    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty for 100 and for nothing.
+
+    >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
+    ('50', '25', '', '')
+
+    Raises
+    ------
+    AnswerError
+        It is no whole number from 1 to 100.
+    """
+    text = "" if value is None else str(value).strip().removesuffix("%").strip()
+    if text in ("", "100"):
+        return ""
+    if isinstance(value, bool) or not is_scale(text):
+        what = f"the resolution {value!r:.40} is no percentage of the pictures' width and height"
+        raise AnswerError(what, place=place, remedy="Write a whole number from 1 to 100.")
+    return text
+
+
 def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and `answer`.
 
     A file without the first three of them holds one respondent, named after the file, that answered the original form once.
+    A field `resolution` says to what percentage of their width and height the pictures were scaled.
     """
     files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
     if not files:
@@ -121,7 +144,10 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
         records = enumerate(read_records(file), 1)
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
-    return [Recording(*who, answers, str(path)) for who, answers in reader.recorded.items()]
+    return [
+        Recording(name, form, run, answers, str(path), scale)
+        for (name, form, run, scale), answers in reader.recorded.items()
+    ]
 
 
 class _Reader:
@@ -129,7 +155,7 @@ class _Reader:
 
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known
-        self.recorded: dict[tuple[str, str, int], dict[str, Response]] = {}
+        self.recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
         # most files name their few administrations in every record, and give the same few answers again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
         self._same: dict[tuple[str, str], Response] = {}
@@ -152,7 +178,8 @@ class _Reader:
                 yield i, record
                 continue
             # True is no run, though it equals 1
-            if key in answers or type(run) is not int or get("detail") or get("reason", "") not in ("", None):
+            other = key in answers or type(run) is not int or "resolution" in record
+            if other or get("detail") or get("reason", "") not in ("", None):
                 yield i, record
                 continue
             # the item's own id, so that one text serves all administrations
@@ -186,8 +213,12 @@ class _Reader:
             raise AnswerError(f"the benchmark has no item {key!r}", place=place)
         named, run = record.get("respondent", stem), record.get("run", 0)
         name = storable(_name(named, "respondent", place))
-        answers = self.recorded.setdefault((name, form, whole_number(run, "run", place)), {})
-        if type(named) is str and type(run) is int:
+        scale = percentage(record.get("resolution"), place)
+        if scale and form != ORIGINAL:
+            what = f"the form {form!r} has the resolution {scale}"
+            raise AnswerError(what, place=place, remedy="Scale pictures of the original form.")
+        answers = self.recorded.setdefault((name, form, whole_number(run, "run", place), scale), {})
+        if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
         if key in answers:
             raise AnswerError(

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from hqm.builders.question import Chosen, Question
 
+_NEAREST = 20
+"""So many questions of each answer are tried where none of the other answer is as long."""
 _CANDIDATES = 400
 """So many candidates of a key and an answer are looked at, drawn at random where there are more."""
 
 
 def balanced(
-    candidates: Iterable[Question], items: int, rng: np.random.Generator, *, taken: set[tuple[str, str]] | None = None
+    candidates: Iterable[Question],
+    items: int,
+    rng: np.random.Generator,
+    *,
+    taken: set[tuple[str, str]] | None = None,
+    length: Callable[[Question], int] | None = None,
 ) -> list[Chosen]:
     """Pairs of questions with one key and one wording, one of them answered yes and one no.
 
@@ -23,6 +30,8 @@ def balanced(
     with few questions, and with a surplus of the other answer, go first.
 
     - `items`: The number wanted; an odd one is rounded down. Fewer come where there are not enough pairs.
+    - `length`: The words of a question, where both of a pair are to be as long; pairs that differ come last, and make up for
+      each other.
     - `taken`: What is asked already, in this part or another, as (picture, key) and (picture, words); what is chosen is added.
     """
     by_key: dict[str, dict[str, list[Question]]] = defaultdict(lambda: {"yes": [], "no": []})
@@ -42,22 +51,44 @@ def balanced(
         for key, sides in pools.items()
         for j in range(min(len(side) for side in sides.values()))
     ]
-    for place, (_, key) in enumerate(sorted(slots)):
-        if len(chosen) + 2 > items:
-            break
-        pair: list[Question] = []
-        for answer, sign in (("yes", 1), ("no", -1)):
-            free = [q for q in pools[key][answer] if not used & {(q.image, q.key), (q.image, q.prompts[0])}]
-            if free:
-                pair.append(min(free, key=lambda q: (sign * lean[q.image], load[q.image])))
-        if len(pair) < 2 or (pair[0].image == pair[1].image and pair[0].prompts == pair[1].prompts):
-            continue
-        for question, sign in zip(pair, (1, -1), strict=True):
-            used |= {(question.image, question.key), (question.image, question.prompts[0])}
-            load[question.image] += 1
-            lean[question.image] += sign
-            chosen.append(Chosen(question=question, wording=place))
+    waiting, apart = list(enumerate(key for _, key in sorted(slots))), 0
+    for alike in (False,) if length is None else (True, False):
+        missed = []
+        for place, key in waiting:
+            if len(chosen) + 2 > items:
+                break
+            sides = []
+            for answer, sign in (("yes", 1), ("no", -1)):
+                free = [q for q in pools[key][answer] if not used & {(q.image, q.key), (q.image, q.prompts[0])}]
+                sides.append(sorted(free, key=lambda q: (sign * lean[q.image], load[q.image])))
+            pair = _pair(sides[0], sides[1], length, alike, apart)
+            if pair is None:
+                missed.append((place, key))
+                continue
+            apart += 0 if length is None else length(pair[0]) - length(pair[1])
+            for question, sign in zip(pair, (1, -1), strict=True):
+                used |= {(question.image, question.key), (question.image, question.prompts[0])}
+                load[question.image] += 1
+                lean[question.image] += sign
+                chosen.append(Chosen(question=question, wording=place))
+        waiting = missed
     return chosen
+
+
+def _pair(
+    yes: Sequence[Question], no: Sequence[Question], length: Callable[[Question], int] | None, alike: bool, apart: int
+) -> tuple[Question, Question] | None:
+    """The first of both answers that may stand side by side; `apart` is how many words the pairs so far differ by."""
+    pairs: Iterable[tuple[Question, Question]]
+    if length is None:
+        pairs = zip(yes[:1], no[:1], strict=False)
+    elif alike:
+        first = {length(question): question for question in reversed(no)}
+        pairs = ((question, first[words]) for question in yes if (words := length(question)) in first)
+    else:
+        some = [(a, b) for a in yes[:_NEAREST] for b in no[:_NEAREST]]
+        pairs = sorted(some, key=lambda pair: abs(apart + length(pair[0]) - length(pair[1])))
+    return next((pair for pair in pairs if pair[0].image != pair[1].image or pair[0].prompts != pair[1].prompts), None)
 
 
 def _drawn(questions: Sequence[Question], rng: np.random.Generator) -> list[Question]:

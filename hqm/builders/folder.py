@@ -149,9 +149,9 @@ def write_folder(
         (folder / safe_name(file)).write_text(text, encoding="utf-8")
     (folder / "card.toml").write_text(_card(name, recipe, source, records, types), encoding="utf-8")
     unscored, why = 0.05, "as in the default policy"
-    if source.respondents:
+    if source.respondents and recipe.unread > unscored:
         unscored, why = (
-            0.5,
+            recipe.unread,
             "the tiny embedded models were trained on other wordings, and do not read all of these; write 0.05 for models of your own",
         )
     (folder / "policy.toml").write_text(POLICY.format(unscored=unscored, why=why), encoding="utf-8")

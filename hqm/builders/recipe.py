@@ -55,6 +55,8 @@ class Recipe:
     """The adapter that scores it; the card's task decides where it is empty."""
     card: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Further sections of the card."""
+    unread: float = 0.05
+    """The share of answers that the tiny embedded models may leave unread in an administration."""
     writes: bool = False
     """Whether it writes captions, so that a model can write and another one can check them."""
 

@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 
 from hqm.administration.asking_models import stored_replies
 from hqm.benchmark.asking import fill
-from hqm.builders.writing_captions import KINDS, Caption, Change
+from hqm.builders.writing_captions import KINDS, WORDS, Caption, Change
 from hqm.respondents.base import Respondent
 from hqm.scoring.parsers import refuses
 from hqm.store.database import Store, ask
 from hqm.types import Response
 
-WORDS = 2
-"""So many words more or fewer than the true caption has, at most."""
 LONGEST = 5
 """Words that the changed span may have."""
 WRITE = """The sentence below is true of a picture. Write it again with one thing changed, so that it becomes false of the

@@ -217,6 +217,7 @@ def run(
     forms: Sequence[str] = ("original", "parallel"),
     runs: int = 2,
     blind: bool = False,
+    resolution: Sequence[int] = (),
     seed: int | None = None,
     probabilities: bool = False,
     expected: bool = False,
@@ -238,7 +239,7 @@ def run(
         A store, or its file.
     until
         When to stop asking, as `--until` takes it: "separated", "separated>=.02", "half_width<=.01", or two of them.
-    recorded, forms, runs, blind, seed, probabilities, expected, part, limit, max_requests, device, workers
+    recorded, forms, runs, blind, resolution, seed, probabilities, expected, part, limit, max_requests, device, workers
         As the options of `hqm run`.
 
     Raises
@@ -267,6 +268,7 @@ def run(
         asking=groups.Asking(
             runs=runs,
             blind=blind,
+            resolutions=groups.percentages([str(percent) for percent in resolution]),
             seed=seed,
             probabilities=probabilities,
             expected=expected,

@@ -15,7 +15,7 @@ import typer
 
 from hqm.errors import UsageError
 from hqm.respondents.kinds import KINDS
-from hqm.types import ORIGINAL, PARALLEL
+from hqm.types import ORIGINAL, PARALLEL, is_scale
 
 if TYPE_CHECKING:
     from hqm.benchmark.asking import Prompts
@@ -68,10 +68,23 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
     return files
 
 
+def percentages(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """The resolutions that texts name, without that of whole pictures, the largest first."""
+    scales = []
+    for text in (text for given in texts or () for text in given.split(",") if text.strip()):
+        scale = text.strip().removesuffix("%")
+        if scale != "100" and not is_scale(scale):
+            remedy = "Write whole numbers from 1 to 100, such as --resolution 25,50,75."
+            raise UsageError(f"--resolution {text!r:.40} is no percentage of the pictures' size", remedy=remedy)
+        scales += [scale] if scale != "100" else []
+    return tuple(sorted(dict.fromkeys(scales), key=int, reverse=True))
+
+
 _REPEATED = Written(list[str] | None, lambda texts: tuple(texts or ()), lambda _: None)
 _PATHS = Written(list[Path] | None, lambda paths: tuple(paths or ()), lambda _: None)
 _COMMAS = Written(str, lambda text: tuple(name for name in text.split(",") if name), ",".join)
 _PAIRS = Written(list[str] | None, _pairs, lambda _: None)
+_PERCENTAGES = Written(list[str] | None, percentages, lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +178,16 @@ class Asking:
         int, typer.Option(min=1, metavar="N", help="How often the original form is asked, each time with other seeds.")
     ] = 2
     blind: Annotated[bool, typer.Option("--blind", help="Ask the questions without their pictures.")] = False
+    resolutions: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--resolution",
+            metavar="PERCENT",
+            help="Ask the original form once more with pictures scaled to that percentage of their width and height; several "
+            "joined by commas, such as 25,50,75.",
+        ),
+        _PERCENTAGES,
+    ] = ()
     temperature: Annotated[
         float | None, typer.Option(metavar="T", help="The sampling temperature; at 0 the likeliest token is taken.")
     ] = None

@@ -26,6 +26,7 @@ def record_of(
             "scoring": options.reading.scoring,
             "parser": options.reading.parser,
             "blind": options.asking.blind,
+            "resolutions": list(options.asking.resolutions),
             "judges": list(options.judging.judges),
             "roles": list(options.judging.roles),
             "rejudge": options.judging.rejudge,

@@ -211,7 +211,7 @@ def _publish(
     path: Path, out: Path, named: Sequence[str], organization: str, relationship: str, options: RunOptions
 ) -> None:
     """Write the records of Every Eval Ever."""
-    from hqm.administration.holdings import benchmarks_in, blind_in, forms_held
+    from hqm.administration.holdings import benchmarks_in, forms_held, otherwise_shown
     from hqm.auditing.evaluation_records import Source, write_evaluations
     from hqm.benchmark.registry import groups
     from hqm.benchmark.registry import names as known_names
@@ -245,8 +245,10 @@ def _publish(
                     f"{record.benchmark}, {record.respondent}, form {record.form}, run {record.run}: {record.answers} "
                     f"answers, {record.unscored} not scored: {record.aggregate}"
                 )
-        if blind := sum(blind_in(opened, name) for name in names):
-            print(f"{blind} administrations without pictures are left out: the schema has no field for them")
+        if left := sum(otherwise_shown(opened, name) for name in names):
+            print(
+                f"{left} administrations without pictures, or with smaller ones, are left out: the schema has no field for them"
+            )
     print(f"{written} evaluations, {answers} answers, {unscored} not scored: {out}")
     print(f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'")
 

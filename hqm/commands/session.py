@@ -64,6 +64,9 @@ class Session:
 
     def __init__(self, names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> None:
         self.store, self.options = store, options
+        if options.asking.resolutions and (options.asking.blind or options.asking.until):
+            other = "--blind shows no picture" if options.asking.blind else "--until asks the original form alone"
+            raise UsageError(f"--resolution scales pictures, and {other}", remedy="Leave out one of the two.")
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
         self.budget = Budget(
@@ -270,8 +273,8 @@ class Session:
             cells = cells_in(self.asks, benchmark, list(forms.values()), respondents) if judges else []
             for cell in cells:
                 form = forms[cell.form]
-                rows = self.answers.by_respondent(benchmark, form, respondents, cell.run)
-                reference = cell.form == ORIGINAL and cell.run == 0
+                rows = self.answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+                reference = cell.form == ORIGINAL and cell.run == 0 and not cell.resolution
                 for i, judging in enumerate(judges if reference else judges[:1]):
                     for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
                         judged = judging.judge(form, rows, asking, progress, stop)
@@ -348,13 +351,15 @@ class Session:
         forms = self.forms(benchmark)
         if isinstance(respondent, RecordedRespondent):
             recorded = set(respondent.cells)
-            runs = sorted({run for _, run in recorded})
-            return [Administration(form, run) for form in forms for run in runs if (form.name, run) in recorded]
-        return [
+            put = sorted({cell[1:] for cell in recorded}, key=lambda at: (bool(at[1]), at))
+            return [Administration(form, *at) for form in forms for at in put if (form.name, *at) in recorded]
+        whole = [
             Administration(f, run)
             for f in forms
             for run in range(self.options.asking.times if f.name == ORIGINAL else 1)
         ]
+        scales = self.options.asking.resolutions
+        return whole + [Administration(f, 0, scale) for f in forms if f.name == ORIGINAL for scale in scales]
 
     def jobs(self) -> list[Job]:
         """Everything to be asked, respondent by respondent."""

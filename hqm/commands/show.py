@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.commands import show_logs, show_short
+from hqm.commands import show_logs, show_resolution, show_short
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
@@ -393,6 +393,7 @@ def audit(result: Audit) -> None:
         for note in () if alone else rows.notes:
             print(note)
         show_short.full_scale(audited)
+        show_resolution.resolutions(audited)
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")

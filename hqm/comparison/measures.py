@@ -106,7 +106,7 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         metric=metric,
         better=audit.metrics[metric]["better"],
         items=next((e.n_items for e in estimates if e.n_items), audit.items),
-        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}{reference.until}",
+        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}{reference.until}{reference.resolution}",
         scores=_known((row.name, row.scores.get(metric)) for row in audit.respondents),
         intervals={row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None},
         pairs=pairs,

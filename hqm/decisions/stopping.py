@@ -251,7 +251,7 @@ class _Run:
     ) -> None:
         self.rule, self.metric, self.order = rule, metric, order
         self._asks, self._benchmark, self._assignments = asks, benchmark, assignments
-        self._cell = Cell(ORIGINAL, 0, sight="blind" if asks.blind else "")
+        self._cell = Cell(ORIGINAL, 0, sight=asks.sight)
         builder = MatrixBuilder(
             self._cell, benchmark.original, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
         )

@@ -8,6 +8,7 @@
                      judge_agreement    how far another judging model says the same
                      stages             how far single roles of a judge decide as people do
     sight differs    blindness          how far they survive without the picture
+    resolution       resolution         how far they survive smaller pictures
 
 An indicator is a value (`value.Indicator`), listed beside the function that computes it: `agreement`, `runs`, `forms`,
 `judged`, `people`, `stages`, `internal_consistency`, `named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`,

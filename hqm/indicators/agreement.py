@@ -19,6 +19,7 @@ from hqm.indicators.families import (
     ONE_SCALE,
     PAIRS,
     PARALLEL_FORMS,
+    RESOLUTION,
     TEST_RETEST,
 )
 from hqm.indicators.flags import FLAGS
@@ -40,6 +41,7 @@ from hqm.psychometrics import (
     leave_one_out,
     mean_shift,
     never_narrower,
+    own_shifts,
     pearson,
     spearman,
     with_raters,
@@ -99,6 +101,21 @@ def shift_of(case: Case) -> Coefficient:
     """The mean shift of the scores, with both intervals where the items are the same on both sides."""
     without = None if case.whole is not None else (case.without[0], case.without[-1])
     return mean_shift(*case.scores, without=without, n_effective=case.n_effective)
+
+
+def _mean_shift(case: Case) -> Result:
+    """The mean shift; of smaller pictures, each respondent's own scores and paired difference stand beside it."""
+    shift = shift_of(case)
+    if case.facet != "resolution":
+        return Result(shift)
+    own = own_shifts(case.scores[0], case.scores[1], (case.without[0], case.without[-1]))
+    rows = zip(case.respondents, *case.scores, own, strict=True)
+    by = {
+        name: {"whole": number(first), "scaled": number(other), "difference": number(each.value), "low": number(each.low),
+               "high": number(each.high)}
+        for name, first, other, each in rows
+    }  # fmt: skip
+    return result(shift, by_respondent=by)
 
 
 def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -191,13 +208,13 @@ def _length_shift(case: Case) -> Result:
 ICC_A1 = Indicator(
     name="icc_a1", compares_spread=True, title="ICC(A,1), agreement", family=ONE_SCALE, needs=(PAIR,), compute=_icc_a1, explains=(icc,), repeats=True,
     meaning="ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
-    headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
+    headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, RESOLUTION, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
 )  # fmt: skip
 indicators = (
     Indicator(
         name="pearson", compares_spread=True, title="Pearson r", family=PAIRS, needs=(PAIR,), compute=_pearson, explains=(pearson,), repeats=True,
         meaning="Pearson's correlation of the respondents' scores, with Fisher's interval over respondents.",
-        headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, CRITERION),
+        headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, RESOLUTION, CRITERION),
     ),
     Indicator(
         name="pearson_same_items", compares_spread=True, title="Pearson r, judged items alone", family=JUDGES, headline=(CRITERION,),
@@ -229,8 +246,8 @@ indicators = (
     Indicator(
         name="mean_shift", family=ONE_SCALE, needs=(PAIR,), better="neither", explains=(mean_shift,),
         meaning="Mean difference of the scores, other minus first.",
-        compute=shift_of,
-        headline=(PARALLEL_FORMS, BLINDNESS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
+        compute=_mean_shift,
+        headline=(PARALLEL_FORMS, BLINDNESS, RESOLUTION, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
     ),
     Indicator(
         name="limits_of_agreement", family=ONE_SCALE, better="neither", compute=_limits, explains=(bland_altman,),
@@ -244,7 +261,7 @@ indicators = (
         headline=(TEST_RETEST, PARALLEL_FORMS, CRITERION),
     ),
     Indicator(
-        name="length_shift", title="length shift (words)", family=(PARALLEL_FORMS, BLINDNESS), needs=(PAIR,), better="neither",
+        name="length_shift", title="length shift (words)", family=(PARALLEL_FORMS, BLINDNESS, RESOLUTION), needs=(PAIR,), better="neither",
         meaning="Mean difference of the answers' length in words, other minus first.", digits=2,
         compute=_length_shift, explains=(mean_shift,), headline=(PARALLEL_FORMS,),
     ),

@@ -21,7 +21,7 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item
 
 T = TypeVar("T")
-_BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness"}
+_BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness", "resolution": "resolution"}
 
 
 @dataclass(frozen=True, slots=True)

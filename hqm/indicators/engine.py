@@ -145,7 +145,7 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "data": case.protocol.data,
             "scorer": case.protocol.scorer,
             "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
-            **{facet: every(facet) for facet in ("form", "run", "judge", "sight", "until")},
+            **{facet: every(facet) for facet in ("form", "run", "judge", "sight", "until", "resolution")},
             "respondents": f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}",
             "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
             "answers": digest([matrix.answers for matrix in case.matrices]),

@@ -39,6 +39,7 @@ STAGES = Family(
     "the facet `judge` differs: people labelled the sub-sentences and facts that single roles of a judge decide", "judge",
 )  # fmt: skip
 BLINDNESS = Family("blindness", "Without the picture", "the facet `sight` differs", "sight")
+RESOLUTION = Family("resolution", "Smaller pictures", "the facet `resolution` differs", "resolution")
 CONSISTENCY = Family(
     "consistency", "Internal consistency", "one administration: how far items, and types, measure the same thing"
 )
@@ -62,14 +63,14 @@ SHORT_FORM = Family(
 INDICATOR_FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (
-        TEST_RETEST, PARALLEL_FORMS, CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, STAGES, BLINDNESS, CONSISTENCY, GENERALIZABILITY,
+        TEST_RETEST, PARALLEL_FORMS, CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, STAGES, BLINDNESS, RESOLUTION, CONSISTENCY, GENERALIZABILITY,
         DISCRIMINABILITY, ITEMS, SOLVABILITY, TYPES, EXPECTED, SHORT_FORM,
     )
 }  # fmt: skip
 """Every family by its name, in the order in which reports show them."""
 JUDGES = (CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
 """The families that compare two judgements of the same answers."""
-ONE_SCALE = (TEST_RETEST, PARALLEL_FORMS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS)
+ONE_SCALE = (TEST_RETEST, PARALLEL_FORMS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS, RESOLUTION)
 """The families that compare two administrations on one scale; people's share of right answers may have another."""
 PAIRS = (*ONE_SCALE, CRITERION, ORACLE)
 """The families that compare two administrations."""

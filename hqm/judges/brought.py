@@ -82,7 +82,7 @@ class BroughtJudge:
         """Whether there are judgements about an administration, in the asking that its judge names."""
         label, asking = parse_judge(cell.judge)
         at = (cell.form, cell.run, asking if label == self.label else 0)
-        return any((each.form, each.run, each.asking) == at for each in self.sets)
+        return not cell.resolution and any((each.form, each.run, each.asking) == at for each in self.sets)
 
     def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, Heard]:
         """Item -> what was said of one respondent's answers; several files may each be about some of the items."""

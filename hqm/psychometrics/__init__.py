@@ -131,7 +131,7 @@ from hqm.psychometrics.response_bias import (
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
-from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift
+from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift, own_shifts
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
@@ -321,6 +321,7 @@ __all__ = [
     "noise_floor",
     "omega_of_types",
     "omega_t",
+    "own_shifts",
     "own_words",
     "pair_coherence",
     "pair_order",

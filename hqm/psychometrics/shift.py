@@ -68,6 +68,42 @@ def mean_shift(
     return Coefficient(value, value - half, value + half, n, level, method, fixed=fixed)
 
 
+def own_shifts(
+    x: npt.ArrayLike, y: npt.ArrayLike, without: tuple[Array, Array], *, level: float = 0.95
+) -> tuple[Coefficient, ...]:
+    """How much higher each respondent itself is in the other administration, on other items of the same kind.
+
+        d = y - x,   SE^2 = (C - 1) / C  sum_c (d_(c) - mean(d_(.)))^2,   interval d +- t(C - 1) SE
+
+    The items are the same on both sides, so that what makes an item hard cancels. The units are the score's.
+
+    - `x, y`: (respondents,): scores in both administrations.
+    - `without`: (respondents, clusters) of each administration: the scores with each cluster of items left out.
+
+    The status is `insufficient` without a score; there is no interval where no cluster moves the difference.
+
+    >>> right = np.array([[1.0, 1, 0, 1, 1, 0]]), np.array([[1.0, 0, 0, 1, 0, 0]])
+    >>> without = tuple((each.sum(axis=1, keepdims=True) - each) / 5 for each in right)
+    >>> shift = own_shifts(right[0].mean(axis=1), right[1].mean(axis=1), without)[0]
+    >>> round(float(shift.low), 4), round(float(shift.high), 4)
+    (-0.8753, 0.2086)
+    """
+    from scipy.stats import t
+
+    first, other = (np.asarray(scores, dtype=np.float64) for scores in (x, y))
+    moved = without[1] - without[0]
+    made = []
+    for shift, left in zip((other - first).tolist(), moved, strict=True):
+        left, count = left[np.isfinite(left)], int(np.isfinite(left).sum())
+        if not math.isfinite(shift):
+            made.append(Coefficient.absent("insufficient", "it has no score in both administrations", count))
+            continue
+        square = (count - 1) / count * float(((left - left.mean()) ** 2).sum()) if count > 1 else 0.0
+        half = float(t.ppf(0.5 + level / 2, count - 1)) * math.sqrt(square) if square > 0 else math.nan
+        made.append(Coefficient(shift, shift - half, shift + half, count, level, "t, pictures left out"))
+    return tuple(made)
+
+
 def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> SignificanceTest:
     """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1) df.
 

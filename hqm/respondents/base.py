@@ -59,6 +59,8 @@ class Request:
     schema: Mapping[str, Any] | None = None
     """A JSON schema that the reply should follow, for a server that can enforce one."""
     words: tuple[str, ...] = ()
+    resolution: str = ""
+    """The percentage to which the picture was scaled; empty where it is shown as it is."""
 
 
 class Respondent(Protocol):

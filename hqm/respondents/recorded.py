@@ -20,22 +20,22 @@ class RecordedRespondent:
     name
         Its name in tables.
     recordings
-        Its administrations; a request for a form and run that is not among them is answered by `missing`.
+        Its administrations; a request for a form, run and resolution that is not among them is answered by `missing`.
     """
 
     live = False
 
     def __init__(self, name: str, recordings: Sequence[Recording]) -> None:
         self._name = name
-        self._by_cell = {(r.form, r.run): r.answers for r in recordings}
+        self._by_cell = {(r.form, r.run, r.resolution): r.answers for r in recordings}
 
     @property
     def name(self) -> str:
         return self._name
 
     @property
-    def cells(self) -> tuple[tuple[str, int], ...]:
-        """The forms and runs it was recorded in."""
+    def cells(self) -> tuple[tuple[str, int, str], ...]:
+        """The forms, runs and resolutions it was recorded in."""
         return tuple(self._by_cell)
 
     def identity(self) -> Mapping[str, Any]:
@@ -44,17 +44,19 @@ class RecordedRespondent:
     @cached_property
     def _digest(self) -> str:
         parts = {
-            f"{form}#{run}": digest({key: [r.text, r.state] for key, r in answers.items()})
-            for (form, run), answers in self._by_cell.items()
+            f"{form}#{run}{f'@{scale}' if scale else ''}": digest(
+                {key: [r.text, r.state] for key, r in answers.items()}
+            )
+            for (form, run, scale), answers in self._by_cell.items()
         }
         return digest(parts)
 
-    def answers_in(self, form: str, run: int) -> Mapping[str, Response]:
+    def answers_in(self, form: str, run: int, resolution: str = "") -> Mapping[str, Response]:
         """Item id -> the answer that was recorded in an administration."""
-        return self._by_cell.get((form, run), {})
+        return self._by_cell.get((form, run, resolution), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        given = ((request, self.answers_in(request.form, request.run).get(request.item)) for request in requests)
+        given = ((r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests)
         pairs = [(request, response) for request, response in given if response is not None]
         for start in range(0, len(pairs), 5000):
             yield pairs[start : start + 5000]

@@ -136,16 +136,26 @@ def _spelled(text: str) -> str:
     return re.sub(r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)", lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1], text)
 
 
+_NONE = re.compile(
+    r"\W*(?:there (?:is|are)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains))?\s*(?:none\b|(?:no|not any)\s+\w)",
+    re.IGNORECASE,
+)
+
+
 def score_short(item: Item, response: Response) -> Verdict:
     """Score a short answer, which must name the target before any rival (`meta["rivals"]`).
 
-    Where an item has several targets, the answer must name all of them and no rival.
+    Where an item has several targets, the answer must name all of them and no rival. What "There are no dogs" says may be
+    written in `meta["none"]`, such as "zero".
     """
     if not response.text.strip():
         return Verdict.unscored("unparsed", "it is empty")
     text = _spelled(response.text)
     targets = [str(t) for t in (item.target if isinstance(item.target, (list, tuple)) else [item.target])]
     named = [phrase for phrase in [*targets, *item.meta.get("rivals", ())] if mentions(text, _spelled(str(phrase)))]
+    if not named and item.meta.get("none") and _NONE.match(text):
+        named = [str(item.meta["none"])]
+        text = named[0]
     if not named and item.meta.get("rivals"):
         return Verdict.unscored("unparsed", "it names neither the target nor a rival")
     if len(targets) == 1:

@@ -22,11 +22,11 @@ from hqm.builders.recipes.pope import absent_names, asked_about, co_occurrence, 
 PARTS = ("existence", "state", "number", "action", "relation")
 _STATES = ("color", "size", "state", "material", "weather")
 _OVERLAP = 0.5
-_STATE = ("Is the {name} {value} in this image?", "In this image, is the {name} {value}?", "Does this image show the {name} as {value}?")  # fmt: skip
-_NUMBER = ("{Are} there exactly {count} in this image?", "Does this image show exactly {count}?", "Can you count exactly {count} here?")  # fmt: skip
-_ACTION = ("Is the {name} {value} in this image?", "In this image, is the {name} {value}?", "Can you see the {name} {value} here?")  # fmt: skip
+_STATE = ("Is the {name} {value} in this image?", "Is the {name} in the image {value}?", "Is it true that the {name} is {value}?")  # fmt: skip
+_NUMBER = ("{Are} there exactly {count} in this image?", "{Are} there exactly {count} in the picture?", "Is it true that there {are} exactly {count} in the image?")  # fmt: skip
+_ACTION = ("Is the {name} {value} in this image?", "Is the {name} in the image {value}?", "Is it true that the {name} is {value}?")  # fmt: skip
 _VERB = ("Does the {name} {value} in this image?", "In this image, does the {name} {value}?", "Can you see the {name} {value} here?")  # fmt: skip
-_RELATION = ("Is the {a} {predicate} the {b}?", "In this image, is the {a} {predicate} the {b}?", "Can you see the {a} {predicate} the {b} here?")  # fmt: skip
+_RELATION = ("Is the {a} {predicate} the {b}?", "Is the {a} {predicate} the {b} in this image?", "Is it true that the {a} is {predicate} the {b}?")  # fmt: skip
 _CONTACT = ("Is there direct contact between the {a} and the {b}?", "Do the {a} and the {b} touch in this image?", "In this image, are the {a} and the {b} in direct contact?")  # fmt: skip
 OPPOSITE = {
     "to the left of": "to the right of",
@@ -112,7 +112,7 @@ def _numbers(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
                 share = seen[name][count] / len(graphs)
                 yield Question(
                     image=graph.image.id, file=graph.image.file, part="number", type="counting",
-                    prompts=tuple(t.format(Are="Is" if count == 1 else "Are", count=counted) for t in _NUMBER), target=answer,
+                    prompts=tuple(t.format(Are="Is" if count == 1 else "Are", are="is" if count == 1 else "are", count=counted) for t in _NUMBER), target=answer,
                     key=f"{name}: {count}", rule=f"every {base} is annotated, and there are {number}",
                     statistic="share of pictures with this number", value=share, frequency=share,
                     objects=tuple(thing.id for thing in graph.objects if thing.name == name),

@@ -2,7 +2,7 @@
 
 As the automatic annotation of Hal-Eval (Jiang et al. 2024, arXiv 2402.15721), whose wrong captions can be told by their length: "yes
 if at most 14 words" gets .964 of its events right. Here a wrong caption is a true one with one span exchanged, so that it
-has the same length within two words, and every value that is put in wrongly is as often said truly of another picture.
+has the same length within two words; a wrong caption is asked beside a true one that is as long, and every value that is put in wrongly is as often said truly of another picture.
 `captions.jsonl` has, for each picture, the true caption with all its wrong ones and the place of each change.
 """
 
@@ -16,8 +16,8 @@ from hqm.builders.measuring import Measured, lengths
 from hqm.builders.promise import Promise
 from hqm.builders.question import Chosen, Draft, Question
 from hqm.builders.recipe import Order, Recipe
-from hqm.builders.writing_captions import KINDS, Caption, Change, captions_of, changes_of
-from hqm.builders.writing_models import WORDS, Captions, changes_passed, changes_written
+from hqm.builders.writing_captions import KINDS, WORDS, Caption, Change, captions_of, changes_of
+from hqm.builders.writing_models import Captions, changes_passed, changes_written
 from hqm.errors import DataError
 
 LIMIT = 0.55
@@ -25,10 +25,10 @@ ASKED_AN_ITEM = 4
 """Models are asked about so many captions for each item that is wanted, at most."""
 TYPES = {"object": "existence", "attribute": "attribute", "relation": "relation", "event": "action"}
 WORDINGS = (
-    "Does this caption describe the image correctly? {text}",
     "Is this caption true of the image? {text}",
-    "Does this sentence fit the image? {text}",
-    "Is everything in this sentence right for the image? {text}",
+    "Is this true of the image? {text}",
+    "Is this a true caption? {text}",
+    "Is this caption right? {text}",
 )
 
 
@@ -53,6 +53,10 @@ def _candidates(captions: Captions, part: str) -> Iterator[Question]:
             yield _question(caption, span, caption.text, "yes")
         for change in of_kind:
             yield _question(caption, change, change.text, "no")
+
+
+def _words(question: Question) -> int:
+    return len(question.prompts[0].split())
 
 
 def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
@@ -81,7 +85,7 @@ def draft(order: Order) -> Draft:
     taken: set[tuple[str, str]] = set()
     for part, wanted in shares(order.items, there).items():
         pool = list(_candidates(captions, part))
-        made = balanced(pool, wanted, order.rng, taken=taken)
+        made = balanced(pool, wanted, order.rng, taken=taken, length=_words)
         if len(made) < wanted:
             notes.append(f"{part}: {len(made)} items of {wanted}, for want of values that are both said and put in")
         chosen += with_matches(made, pool, taken)
@@ -124,5 +128,6 @@ RECIPE = Recipe(
     needs="captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome, shapes)",
     draft=draft,
     promises=promises,
+    unread=0.3,
     writes=True,
 )

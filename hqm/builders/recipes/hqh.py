@@ -38,7 +38,7 @@ _SHORT = {
 }  # fmt: skip
 _ACTS = frozenset("riding holding wearing eating carrying pulling pushing throwing catching hitting".split())
 _ENVIRONMENT = {
-    "time of day": ("Is it day or night in the image?", "What time of day does the image show, day or night?", "Does the image show day or night?"),
+    "time of day": ("Is it day or night in the image?", "What time of day does the image show, day or night?", "Is it day or night in the picture?"),
     "ground": ("What covers the ground?", "What is the ground covered with?", "What covers the ground in the image?"),
     "weather": ("What is the weather like in the image?", "What weather does the image show?", "Which weather is it in the image?"),
     "place": ("Where was the image taken, indoors or outdoors?", "Is the place in the image indoors or outdoors?", "Does the image show a place indoors or outdoors?"),
@@ -75,8 +75,8 @@ def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
             if len(things) > MOST or crowded(graph, name) or (not things and name not in absent_names(graph)):
                 continue
             many = plural(singular(name))
-            prompts = (f"How many {many} are there in the image?", f"What is the number of {many} in the image?", f"How many {many} does the image show?")  # fmt: skip
-            yield _question(graph, "counting", prompts, NUMBERS[len(things)], name, f"every instance is annotated: {len(things)}, no two overlapping by half", things, rivals=NUMBERS[: MOST + 1], competing=NUMBERS[: MOST + 1])  # fmt: skip
+            prompts = (f"How many {many} are there in the image?", f"What is the number of {many} in the image?", f"How many {many} are in the image?")  # fmt: skip
+            yield _question(graph, "counting", prompts, NUMBERS[len(things)], name, f"every instance is annotated: {len(things)}, no two overlapping by half", things, rivals=NUMBERS[: MOST + 1], competing=NUMBERS[: MOST + 1], extra={"none": NUMBERS[0]})  # fmt: skip
 
 
 def direction(a: Box, b: Box) -> str:
@@ -109,7 +109,7 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 lies = direction(a.box, b.box)
                 if not lies or said.get((a.id, b.id), lies) != lies:
                     continue
-                prompts = (f"Where is the {first} relative to the {second}?", f"Seen from the {second}, where is the {first}?", f"Where in the image is the {first}, compared with the {second}?")  # fmt: skip
+                prompts = (f"Where is the {first} relative to the {second}?", f"Where is the {first} relative to the {second} in the image?", f"Where is the {first} in the image relative to the {second}?")  # fmt: skip
                 relations = tuple(r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id))
                 yield _question(graph, "relation", prompts, _SHORT[lies], f"{first} and {second}", "both are the only things of their names, and the centres of their boxes agree", [a, b], relations=relations, rivals=tuple(_SHORT.values()), competing=tuple(_SHORT.values()))  # fmt: skip
         yield from _acts(graph)
@@ -152,7 +152,7 @@ def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 larger = first if areas[0] > areas[1] else second
                 # whose turn it is to be named first does not hang on which is larger
                 x, y = (first, second) if (number + i) % 2 else (second, first)
-                prompts = (f"Which takes up more of the image, the {x} or the {y}?", f"Which covers the larger area of the image, the {x} or the {y}?", f"Of the {x} and the {y}, which fills more of the image?")  # fmt: skip
+                prompts = (f"Which is larger in the image, the {x} or the {y}?", f"Which takes up more of the image, the {x} or the {y}?", f"Which covers more of the image, the {x} or the {y}?")  # fmt: skip
                 yield _question(graph, "comparison", prompts, larger, f"{first} and {second}", "the area of its box is over 1.5 times that of the other", [a, b], statistic="ratio of the areas", value=max(areas) / min(areas), rivals=(first, second), competing=(first, second))  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         for text in graph.texts:
             if sum(other.carrier == text.carrier for other in graph.texts) == 1:
-                prompts = (f"What does the {text.carrier} say?", f"What is written on the {text.carrier}?", f"Which text can be read on the {text.carrier}?")  # fmt: skip
+                prompts = (f"What does the {text.carrier} say?", f"What is written on the {text.carrier}?", f"What does the {text.carrier} in the image say?")  # fmt: skip
                 yield _question(graph, "ocr", prompts, text.string, text.carrier, f"only one {text.carrier} of the picture has a text", rivals=rivals, competing=rivals[:10])  # fmt: skip
 
 
@@ -253,4 +253,5 @@ RECIPE = Recipe(
     needs="objects with boxes, attributes, relations, texts or settings: the more, the more types",
     draft=draft,
     promises=promises,
+    unread=0.4,
 )

@@ -26,10 +26,10 @@ _TOP = 6
 """Of the absent objects that are most frequent, or go best with the present ones, so many are candidates."""
 WORDINGS = (
     "Is there {a} in the image?",
-    "Does the image show {a}?",
-    "Can you see {a} in this image?",
-    "Does this image contain {a}?",
     "Is {a} visible in the picture?",
+    "Is there {a} in this picture?",
+    "Is {a} in the image?",
+    "Is it true that the image shows {a}?",
 )
 
 

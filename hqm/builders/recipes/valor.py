@@ -26,8 +26,9 @@ from hqm.errors import DataError
 
 LEAST = 20
 """An object in fewer pictures has no shares worth the name."""
-_PER_STATISTIC = 10
-_LIKELIEST, _UNLIKELIEST = 3, 0.34
+FREQUENCY = "frequency"
+_SHARES = (0.0, 0.1, 0.34)
+"""Which share of an object's features are its least likely ones: none but the rarest first, more where pictures are wanting."""
 ARMS = ("selected", "control")
 
 
@@ -49,12 +50,15 @@ def features_of(graph: SceneGraph) -> frozenset[str]:
     return frozenset(names | {f"{color} {thing.name}" for thing in graph.objects for color in thing.values("color")})
 
 
-def habits(seen: CoOccurrence, objects: Sequence[str], least: int = LEAST) -> tuple[Habit, ...]:
-    """The objects whose features stand out, each with the first statistic that chose it."""
-    often = [name for name in objects if seen.single.get(name, 0) >= least]
+def habits(seen: CoOccurrence, objects: Sequence[str], *, share: float = 0.0) -> tuple[Habit, ...]:
+    """The objects that features go with most, each with the statistic by which such a feature stands out most.
+
+    An object is chosen if a feature has its largest share of pictures, or its most pictures, with it. Its likeliest features are
+    those of the largest share, its least likely ones those of the smallest, or the `share` of its features below the others.
+    """
+    often = [name for name in objects if seen.single.get(name, 0) >= LEAST]
     if len(often) < 2:
         return ()
-    chosen: dict[str, tuple[str, float]] = {}
     by_statistic: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for feature in sorted(seen.single):
         others = [name for name in often if name != feature and not feature.endswith(f" {name}")]
@@ -64,23 +68,26 @@ def habits(seen: CoOccurrence, objects: Sequence[str], least: int = LEAST) -> tu
         strongest = others[int(shares.argmax())]
         for statistic, value in skew(shares).items():
             by_statistic[statistic].append((value, strongest))
-    for statistic in SKEWS:
-        for value, name in sorted(by_statistic[statistic], key=lambda pair: (-pair[0], pair[1]))[:_PER_STATISTIC]:
-            chosen.setdefault(name, (statistic, value))
-    for name in sorted(often, key=lambda name: (-seen.single[name], name))[:_PER_STATISTIC]:
-        chosen.setdefault(name, ("frequency", seen.frequency(name)))
+        most = max(others, key=lambda name: seen.pairs.get(name, {}).get(feature, 0))
+        by_statistic[FREQUENCY].append((seen.frequency(most), most))
+    ranked = {statistic: sorted(rows, key=lambda row: (-row[0], row[1])) for statistic, rows in by_statistic.items()}
+    chosen: dict[str, tuple[str, float]] = {}
+    for statistics in (SKEWS, (FREQUENCY,)):
+        for rows in zip(*(ranked.get(statistic, []) for statistic in statistics), strict=True):
+            for statistic, (value, name) in zip(statistics, rows, strict=True):
+                chosen.setdefault(name, (statistic, value))
     made = []
     for name, (statistic, value) in chosen.items():
-        likely = sorted(
-            (f for f in seen.pairs.get(name, {}) if not f.endswith(f" {name}")), key=lambda f: (-seen.given(f, name), f)
-        )
-        least = max(1, int(_UNLIKELIEST * len(likely)))
-        most = max(1, min(_LIKELIEST, len(likely) // 20))
-        if len(likely) > most:
+        given = {f: seen.given(f, name) for f in seen.pairs.get(name, {}) if not f.endswith(f" {name}")}
+        features = sorted(given, key=lambda f: (given[f], f))
+        likely = tuple(f for f in features if given[f] == max(given.values()))
+        few = [f for f in features if given[f] == given[features[0]]] if features else []
+        unlikely = tuple(f for f in features[: max(len(few), int(share * len(features)))] if f not in likely)
+        if unlikely:
             made.append(
                 Habit(
-                    object=name, likely=tuple(likely[:most]), unlikely=tuple(likely[max(most, len(likely) - least) :]),
-                    statistic=statistic, value=value, pictures=seen.single[name],
+                    object=name, likely=likely, unlikely=unlikely, statistic=statistic, value=value,
+                    pictures=seen.single[name],
                 )
             )  # fmt: skip
     return tuple(made)
@@ -118,21 +125,22 @@ def draft(order: Order) -> Draft:
     objects = sorted({thing.name for graph in graphs for thing in graph.objects})
     held = {graph.image.id: features_of(graph) for graph in graphs}
     seen = CoOccurrence.of(features for features in held.values() if features)
-    known = habits(seen, objects)
-    if not known:
+    if not habits(seen, objects):
         what = f"no two objects are in {LEAST} pictures or more"
         raise DataError(what, place=order.source.name, remedy="Take annotations of more pictures.")
-    picked: dict[str, Habit] = {}
-    for graph in graphs:
-        habit = habit_of(held[graph.image.id], known)
-        if habit is not None:
-            picked[graph.image.id] = habit
     order_of = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]
-    selected, control = matched_arm(graphs, [g for g in order_of if g.image.id in picked], order.rng)
+    notes = []
+    for share in _SHARES:
+        known = habits(seen, objects, share=share)
+        picked = {graph.image.id: habit for graph in graphs if (habit := habit_of(held[graph.image.id], known))}
+        notes.append(
+            f"{len(picked)} of {len(graphs)} pictures go against a habit of {len({h.object for h in picked.values()})} of {len(known)} "
+            f"objects, where {f'the least likely {share:.0%} of' if share else 'the rarest of'} an object's features are unlikely"
+        )
+        selected, control = matched_arm(graphs, [g for g in order_of if g.image.id in picked], order.rng)
+        if 2 * len(selected) >= order.items:
+            break
     many = min(len(selected), order.items // 2)
-    notes = [
-        f"{len(picked)} of {len(graphs)} pictures go against a habit of {len({h.object for h in picked.values()})} objects"
-    ]
     if 2 * many < order.items:
         notes.append(f"{2 * many} items of {order.items}, for want of such pictures with a control of as many objects")
     vocabulary = vocabulary_of(graphs)
