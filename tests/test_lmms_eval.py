@@ -16,7 +16,8 @@ import pytest
 
 import hqm
 from hqm.benchmark.logged import take_logs
-from tests.conftest import ROOT, Run
+from hqm.respondents.loading import find_model
+from tests.conftest import Run
 
 PYTHON = os.environ.get("HQM_LMMS_EVAL", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="HQM_LMMS_EVAL names the Python of an environment with lmms-eval")
@@ -48,7 +49,7 @@ def answers(store: Path) -> dict[str, list[str]]:
 
 def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(tmp_path: Path, run: Run) -> None:
     assert run("export", "shapes_yesno", "--to", "lmms-eval", "--out", tmp_path / "tasks", "--limit", 12)[0] == 0
-    model = ROOT / "benchmarks" / "shapes" / "respondents" / "steady"
+    model = find_model("shapes:steady")
     tool(
         "-m", "lmms_eval", "--model", "llava_hf", "--batch_size", 1, "--device", "cpu", "--log_samples",
         "--model_args", f"pretrained={model},device_map=cpu,attn_implementation=eager",

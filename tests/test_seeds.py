@@ -13,6 +13,7 @@ import hqm
 from hqm.administration.planning import plan
 from hqm.psychometrics import bias_test, cronbach_alpha, item_analysis, rho_g
 from hqm.respondents.base import Request, who_answers
+from hqm.respondents.loading import find_model
 from hqm.signature import request_seed
 from hqm.types import Response
 from tests.conftest import write_benchmark
@@ -28,7 +29,7 @@ def key_of(name: str) -> str:
 
 
 def test_one_model_answers_wherever_it_is_reached(tmp_path: Path) -> None:
-    copy = shutil.copytree(SHAPES / "small", tmp_path / "a-copy")
+    copy = shutil.copytree(find_model("shapes:small"), tmp_path / "a-copy")
     ways = ["hf/shapes:small", f"hf/{copy}", f"vllm/{copy}", "hf/shapes:small?dtype=bfloat16&attention=eager&batch=7"]
     assert len({key_of(way) for way in ways}) == 1
     servers = ["openai/llava@http://127.0.0.1:1/v1", "openai/llava@http://127.0.0.1:2/v1?concurrency=2", "openai/llava"]
@@ -37,7 +38,7 @@ def test_one_model_answers_wherever_it_is_reached(tmp_path: Path) -> None:
 
 
 def test_two_models_never_share_a_seed(tmp_path: Path) -> None:
-    copy = shutil.copytree(SHAPES / "small", tmp_path / "changed")
+    copy = shutil.copytree(find_model("shapes:small"), tmp_path / "changed")
     weights = bytearray((copy / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (copy / "model.safetensors").write_bytes(bytes(weights))

@@ -13,6 +13,7 @@ from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_questio
 from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
 
 import hqm
+from hqm.respondents.loading import find_model
 from tests.conftest import Run
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
@@ -139,7 +140,7 @@ def test_the_oracle_reads_on_where_the_rule_stops() -> None:
 
 @pytest.mark.parametrize("name", RESPONDENTS)
 def test_a_respondent_is_a_small_genuine_model(name: str) -> None:
-    folder = ROOT / "shapes" / "respondents" / name
+    folder = Path(find_model(f"shapes:{name}"))
     weights = list(folder.glob("*.safetensors"))
     assert len(weights) == 1
     assert weights[0].stat().st_size < 1_000_000
@@ -160,7 +161,7 @@ def test_the_family_is_ten_and_all_are_registered() -> None:
 def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    folder = ROOT / "shapes" / "respondents" / "steady"
+    folder = find_model("shapes:steady")
     model = AutoModelForImageTextToText.from_pretrained(folder, local_files_only=True)
     processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
     assert type(model).__name__ == "LlavaForConditionalGeneration"
@@ -173,7 +174,7 @@ def test_weights_have_the_names_that_vllm_reads_and_transformers_misses_none(nam
     from safetensors import safe_open
     from transformers import AutoModelForImageTextToText
 
-    folder = ROOT / "shapes" / "respondents" / name
+    folder = Path(find_model(f"shapes:{name}"))
     with safe_open(folder / "model.safetensors", "pt") as file:
         names = list(file.keys())
     beginnings = {"language_model.model.": 0, "multi_modal_projector.": 0, "vision_tower.vision_model.": 0}
@@ -247,7 +248,7 @@ def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage
         done = subprocess.run([*command, *places], check=True, capture_output=True, text=True)
         assert ("step 20 of 20" in done.stdout) == (run != "kept")
         assert "step 1 of 1" in done.stdout
-    files = ("model.safetensors", "config.json", "tokenizer.json", "processor_config.json")
+    files = ("model.safetensors.xz", "config.json", "tokenizer.json", "processor_config.json")
     for file in files:
         assert len({(tmp_path / run / "small" / file).read_bytes() for run in ("nothing", "again", "kept")}) == 1, file
 

@@ -36,6 +36,8 @@ from hqm.benchmarks.shapes.recipes import RECIPES, Recipe, cell_words, make_rows
 from hqm.benchmarks.shapes.scene import Scene, draw
 from hqm.benchmarks.shapes.widening import narrowed, save, widened
 
+from hqm.respondents.packed import pack, unpacked
+
 SIZE, PATCH = 48, 16
 IMAGE_TOKENS = (SIZE // PATCH) ** 2
 SCENES, QUESTIONS_A_SCENE, BATCH = 20_000, 8, 64
@@ -318,10 +320,12 @@ def train_one(
     save(model, folder)
     make_processor(texts, second.resample).save_pretrained(folder)  # one that was never used: a use leaves traces in it
     (folder / "recipe.json").write_text(json.dumps(asdict(recipe), indent=2) + "\n", encoding="utf-8")
+    pack(folder)
 
 
 def train_on(recipe: Recipe, folder: Path, out: Path, steps: int | None = None, pool: int = SCENES) -> None:
     """Train a model that was shipped on, with its own tokenizer, by questions as they are worded today; save it in `out/<name>`."""
+    before = unpacked(folder / recipe.name)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import torch
     from transformers import LlavaForConditionalGeneration, LlavaProcessor
@@ -330,17 +334,18 @@ def train_on(recipe: Recipe, folder: Path, out: Path, steps: int | None = None, 
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
     scenes = training_scenes(pool)
-    model = LlavaForConditionalGeneration.from_pretrained(folder / recipe.name, dtype=torch.float32)
-    processor = LlavaProcessor.from_pretrained(folder / recipe.name)
+    model = LlavaForConditionalGeneration.from_pretrained(before, dtype=torch.float32)
+    processor = LlavaProcessor.from_pretrained(before)
     more = steps or max(1, recipe.steps // ONWARD)
     stage = Stage(stream=9, resample=BICUBIC, rate=1e-3, steps=more, warm_up=more // 8 + 1, eyes=0)
     model = Trainer(recipe, stage, model, processor, scenes, _pixels(processor, scenes)).train(
         lambda line: print(line, flush=True)
     )
     save(model, out / recipe.name)
-    for path in (folder / recipe.name).iterdir():  # the tokenizer, the processor and the recipe are those that it had
+    for path in before.iterdir():  # the tokenizer, the processor and the recipe are those that it had
         if not (out / recipe.name / path.name).exists():
             copyfile(path, out / recipe.name / path.name)
+    pack(out / recipe.name)
 
 
 def sample_batch(recipe: Recipe, processor: Any, scenes: list[Scene]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.families import Family, family_of
+from hqm.respondents.packed import unpacked
 from hqm.respondents.waits import waiting
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -32,7 +33,7 @@ def find_model(target: str) -> str:
                 given=name,
                 known=known,
             )
-        return str(folder / name)
+        return str(unpacked(folder / name))
     return target
 
 

@@ -1,0 +1,56 @@
+"""Packed weights come back byte by byte, once, however many processes want them."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import hqm
+from hqm.respondents.loading import find_model
+from hqm.respondents.packed import WEIGHTS, pack, unpacked
+
+
+@pytest.fixture
+def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
+    folder = shutil.copytree(find_model("shapes:small"), tmp_path / "small")
+    pack(folder)
+    return folder
+
+
+def test_what_is_unpacked_is_what_was_packed(packed: Path, tmp_path: Path) -> None:
+    raw, folder = (Path(find_model("shapes:small")) / WEIGHTS).read_bytes(), unpacked(packed)
+    assert not (packed / WEIGHTS).exists()
+    assert (folder / WEIGHTS).read_bytes() == raw
+    assert {path.name for path in folder.iterdir()} == {path.name for path in packed.iterdir()} - {f"{WEIGHTS}.xz"} | {
+        WEIGHTS
+    }
+    assert unpacked(packed) == folder
+    assert unpacked(folder) == folder, "weights that are not packed are left where they are"
+    again = shutil.copytree(folder, tmp_path / "again")
+    pack(again)
+    assert (again / f"{WEIGHTS}.xz").read_bytes() == (packed / f"{WEIGHTS}.xz").read_bytes()
+
+
+def test_other_files_beside_the_weights_are_another_folder(packed: Path) -> None:
+    before = unpacked(packed)
+    (packed / "generation_config.json").write_text("{}")
+    after = unpacked(packed)
+    assert after != before
+    assert (after / "generation_config.json").read_text() == "{}"
+
+
+def test_several_at_once_unpack_one_folder(packed: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        (folder,) = set(pool.map(unpacked, [packed] * 16))
+    assert len(list(folder.parent.iterdir())) == 1, "nothing half unpacked is left"
+
+
+def test_a_cache_that_cannot_be_written_is_one_sentence(
+    packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "file"))
+    with pytest.raises(hqm.DataError, match="the cache cannot be written.*HQM_CACHE"):
+        unpacked(packed)
