@@ -18,12 +18,12 @@ from hqm.forms.build import (
     build_rewording,
     count_reasons,
     count_rules,
-    is_negated,
     read_form,
     write_form,
 )
 from hqm.forms.options import render_options, shuffle_item
 from hqm.forms.polar import flip
+from hqm.forms.rules import is_negated
 from hqm.forms.wording import INSTRUCTIONS, rephrase
 from hqm.lint.wordings import AFFIRMS, DOUBLED, SCOPE, SPLIT, check_wordings, faults_of_negation
 from hqm.types import LETTERS

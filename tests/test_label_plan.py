@@ -3,10 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hqm.errors import DataError, UsageError
-from hqm.labels.plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
+from hqm.labels.designs import Candidate, draw
+from hqm.labels.plan import Design, LabelPlan, PlanRow, labels_path, read_plan, write_plan
 
 PLAN = LabelPlan(
     benchmark="shapes_vqa",
@@ -54,3 +56,19 @@ def test_a_plan_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, ol
     with pytest.raises(DataError, match=message) as error:
         read_plan(path)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("design", ["uniform", "same-items", "active"])
+def test_a_draw_does_not_depend_on_the_order_in_which_answers_were_stored(design: Design) -> None:
+    """Where several models answer at a time, chance decides who is stored first."""
+    candidates = [
+        Candidate(item=f"q{i}", respondent=f"m{k}", cluster=f"p{i // 2}", digest=f"b2:{i}{k}", score=i % 2, error=(i + 1) / 60)
+        for k in range(4)
+        for i in range(20)
+        if (i + k) % 7
+    ]  # fmt: skip
+    made = replace(PLAN, design=design, overlap=0.5)
+    draws = {draw(each, made, 24, np.random.default_rng(1)) for each in (candidates, candidates[::-1], candidates[30:] + candidates[:30])}  # fmt: skip
+    assert len(draws) == 1
+    assert len(draws.pop()) >= 20
+    assert draw(candidates, made, 24, np.random.default_rng(2)) != draw(candidates, made, 24, np.random.default_rng(1))

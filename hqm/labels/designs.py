@@ -127,8 +127,11 @@ def draw(
 
     `uniform` draws every answer with one probability, as many of each respondent, and spread over the pictures. `same-items` draws
     items, spread over the pictures, and takes the answers of all respondents to them. `active` draws with the probabilities of
-    `active_probabilities`. The sample has the size that was asked for, or in `same-items` the nearest full number of items.
+    `active_probabilities`. The sample has the size that was asked for, or in `same-items` the nearest full number of items. The order of the
+    candidates does not matter.
     """
+    # a store lists respondents as their first answers came, which is by chance where several answer at a time
+    candidates = sorted(candidates, key=lambda candidate: (candidate.respondent, candidate.item))
     if plan.design == "same-items":
         chosen = _same_items(candidates, labels, rng)
     else:
