@@ -4,8 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-# compiling every file of every library takes longer than installing them; Python compiles what it imports
 INSTALL := $(PIP) install --quiet --no-compile
+# pip compiles one file after another, which takes longer than all else; a library may bring files that are no Python of today
+COMPILE := $(VENV)/bin/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 3
@@ -58,10 +59,12 @@ $(VENV)/bin/python:
 # TORCH_INDEX: an index to take torch from, such as one with builds for the CPU only
 $(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
 	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[local]'
+	$(COMPILE)
 	touch $@
 
 $(VENV)/.tests: $(VENV)/.installed
 	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[test]'
+	$(COMPILE)
 	touch $@
 
 # Static tools do not see that adapters, benchmarks and reports are mounted under hqm: this tree of links shows them.
