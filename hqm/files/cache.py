@@ -27,7 +27,8 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path) -> Iterator[None]:
+    """Say in one sentence that the cache cannot be written, while this block writes there."""
     try:
         yield
     except OSError as error:
@@ -47,7 +48,7 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
     """
     folder = cache_folder() / "images"
     running, size, head = hashlib.blake2b(digest_size=16), 0, b""
-    with _writing(folder):
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         part = tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
     try:
@@ -58,15 +59,15 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
                     raise ImageError(f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER)
                 head = head or piece[:16]
                 running.update(piece)
-                with _writing(folder):
+                with writing(folder):
                     part.write(piece)
-            with _writing(folder):
+            with writing(folder):
                 part.flush()
         if size == 0:
             raise ImageError("the picture is empty (0 bytes)", place=place, remedy="Fetch it again.")
         name = running.hexdigest()
         target = folder / name[:2] / f"{name}{_suffix(head)}"
-        with _writing(folder):
+        with writing(folder):
             target.parent.mkdir(exist_ok=True)
             os.replace(part.name, target)
     finally:

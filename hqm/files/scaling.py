@@ -10,8 +10,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from hqm.errors import DataError, ImageError
-from hqm.files.cache import cache_folder
+from hqm.errors import ImageError
+from hqm.files.cache import cache_folder, writing
 from hqm.signature import digest_file
 
 _ORIENTATION = 0x0112
@@ -50,12 +50,9 @@ def scaled(path: Path, percent: int) -> Path:
     exif = Image.Exif()
     if turned is not None:
         exif[_ORIENTATION] = turned
-    try:
+    with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as part:
             small.save(part, "PNG", **({"exif": exif} if turned is not None else {}))
         os.replace(part.name, target)
-    except OSError as error:
-        what = f"the cache cannot be written: {error.strerror}"
-        raise DataError(what, place=str(target.parent), remedy="Name another folder with HQM_CACHE.") from error
     return target

@@ -12,8 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hqm.errors import DataError
-from hqm.files.cache import cache_folder
+from hqm.files.cache import cache_folder, writing
 from hqm.signature import digest_all, digest_file
 
 WEIGHTS = "model.safetensors"
@@ -44,7 +43,7 @@ def unpacked(folder: Path) -> Path:
     target = cache_folder() / "models" / name / folder.name
     if target.is_dir():
         return target
-    try:
+    with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as part:
             made = Path(part) / folder.name
@@ -59,7 +58,4 @@ def unpacked(folder: Path) -> Path:
             except OSError:
                 if not target.is_dir():  # another process was faster
                     raise
-    except OSError as error:
-        what = f"the cache cannot be written: {error.strerror}"
-        raise DataError(what, place=str(target.parent), remedy="Name another folder with HQM_CACHE.") from error
     return target
