@@ -176,9 +176,7 @@ class _Worksheet:
         if id(job) in self._recorded:
             return
         self._recorded.add(id(job))
-        form, run = job.administration.form, job.administration.run
-        name = job.assignment.benchmark.name
-        self.store.administered(self._number(job), name, form=form.name, digest=form.digest, run=run, sight=job.sight)
+        job.record(self.store, self._number(job))
 
     def record_complete(self) -> None:
         """Record the administrations of which nothing is left to ask, though all their answers may be shared."""

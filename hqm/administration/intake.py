@@ -58,7 +58,5 @@ class Intake:
     def _record(self, job: Job) -> int:
         """Record that the respondent was put this administration; the respondent's number."""
         number = self.store.respondent(self.respondent.name, job.assignment.identity())
-        form, run = job.administration.form, job.administration.run
-        name = job.assignment.benchmark.name
-        self.store.administered(number, name, form=form.name, digest=form.digest, run=run, sight=job.sight)
+        job.record(self.store, number)
         return number

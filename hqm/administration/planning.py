@@ -15,7 +15,7 @@ from hqm.administration.assignment import Administration, Assignment
 from hqm.respondents.base import Request, who_answers
 from hqm.respondents.recorded import RecordedRespondent
 from hqm.signature import request_seed
-from hqm.store.database import Ask
+from hqm.store.database import Ask, Store
 from hqm.store.refusals import refused as refused_in
 from hqm.types import LETTERS, Item, Response
 
@@ -92,6 +92,11 @@ class Job:
         put = self.administration
         scale = f" at {put.resolution}%" if put.resolution else ""
         return f"{self.assignment.benchmark.name} {put.form.name} run {put.run}{scale}"
+
+    def record(self, store: Store, respondent: int) -> None:
+        """Record in the store that this respondent was put the administration."""
+        form, run, name = self.administration.form, self.administration.run, self.assignment.benchmark.name
+        store.administered(respondent, name, form=form.name, digest=form.digest, run=run, sight=self.sight)
 
 
 def plan(
