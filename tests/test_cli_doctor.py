@@ -120,13 +120,13 @@ def test_a_server_with_models_and_one_that_wants_a_key(run: Run, clean: Path) ->
 
     class Models(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            keys.append(self.headers.get("Authorization"))
             allowed = self.path == "/v1/models"
             body = json.dumps({"data": [{"id": "llava"}]}).encode() if allowed else b"{}"
             self.send_response(200 if allowed else 401)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
-            keys.append(self.headers.get("Authorization"))
 
         def log_message(self, format: str, *args: object) -> None:
             pass
