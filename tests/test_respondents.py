@@ -147,11 +147,18 @@ def test_drawn_tokens_follow_the_distribution() -> None:
 
     chances = torch.tensor([0.5, 0.2, 0.2, 0.1, 0.0])
     scores = chances.log()[None].expand(4000, -1)
-    drawn = Chooser(list(range(4000)), 1.0, 1.0).choose(scores, range(4000)).numpy()
+
+    def draws(top_p: float) -> Any:
+        chooser = Chooser(1.0, top_p)
+        for row in range(4000):
+            chooser.enter(row, seed=row)
+        return chooser.choose(scores, range(4000)).numpy()
+
+    drawn = draws(1.0)
     counts = np.bincount(drawn, minlength=5)
     assert counts[4] == 0
     assert chisquare(counts[:4], 4000 * chances[:4].numpy()).pvalue > 0.001
-    nucleus = Chooser(list(range(4000)), 1.0, 0.7).choose(scores, range(4000)).numpy()
+    nucleus = draws(0.7)
     assert set(nucleus.tolist()) == {0, 1}, "0.5 + 0.2 reach 0.7; of two equal tokens the first counts"
 
 

@@ -1,8 +1,8 @@
 """Decoding with a shared image prefix: the picture is seen once, its keys and values serve every question about it.
 
 A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question). The prefix of each
-picture runs through the model once; the tails of all its questions follow behind it (`hqm.respondents.prefix`), and tokens
-are drawn row by row. A question asked in several runs is read once.
+picture runs through the model once; the tails of all its questions follow behind it (`hqm.respondents.blocks`), and tokens
+are drawn row by row. A question asked in several runs is read once. Rows that finish make room for others (`hqm.respondents.flow`).
 
 Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
 a picture, and plain `generate` does the rest. What comes out is what plain `generate` gives: the first batch is checked
@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import gc
 import logging
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from hqm.respondents.batching import Taken, Waiting, is_out_of_memory
 from hqm.respondents.drawing import Chooser, Words
 from hqm.respondents.families import Sharing
+from hqm.respondents.flow import Flow
 from hqm.respondents.loading import Loaded
-from hqm.respondents.prefix import Prefill, Questions, decode_packed, decode_rows
 from hqm.respondents.reading import Prompt, Reader, Unsplit
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
@@ -30,6 +33,12 @@ _CHECKED = 4
 """Rows of the first batch that are compared with plain `generate`."""
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
+_FREE = 0.25
+"""Further rows join when so large a share of the places is free."""
+_SHORT, _TOGETHER = 16, 64
+"""Rows that plain `generate` answers together at most, where answers may be longer than a few tokens: the longest is waited for."""
+_HELD = 0.25
+"""Seconds for which answers are held, so that many are stored together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ class Engine:
         self._towers: dict[Any, Any] = {}
         self.packs = True
         """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
+        self.most: int | None = None
+        """The most rows that are answered at a time, once memory ran out."""
         self._checked: set[Sharing] = {"nothing"}
         if self.sharing != "prefix":
             self._say()
@@ -99,56 +110,141 @@ class Engine:
         self.sharing, self.why = sharing or _LESS[self.sharing], why
         self._say()
 
-    def generate(self, prompts: Sequence[Prompt], temperature: float, top_p: float, max_tokens: int) -> list[Drawn]:
-        """Answer every prompt."""
+    def stream(
+        self, waiting: Waiting, temperature: float, top_p: float, max_tokens: int, limit: int
+    ) -> Iterator[list[tuple[int, Drawn | None]]]:
+        """Answer what waits, and give what has finished, with its number; None where memory has no room for it alone.
+
+        Parameters
+        ----------
+        limit
+            How many rows may be answered at a time.
+        """
         import torch
 
-        words = [self._words.of(p.words) for p in prompts]
+        def flow() -> Flow:
+            chooser = Chooser(temperature, top_p)
+            return Flow(self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs)
 
-        def chooser(count: int = len(prompts), watch: Sequence[int] = ()) -> Chooser:
-            return Chooser([p.seed for p in prompts[:count]], temperature, top_p, words[:count], watch)
+        running, largest = flow(), 0
+        held: list[tuple[int, Drawn | None]] = []
+        told = time.monotonic()
+        while waiting.more or running.alive:
+            joins = self.sharing == "prefix" and "prefix" in self._checked
+            most = min(limit, self.most or limit)
+            if not joins and max_tokens > _SHORT:
+                most = min(most, _TOGETHER)
+            free, taken = most - running.alive, list[Taken]()
+            if waiting.more and (not running.alive or (joins and free >= _FREE * most)):
+                taken = waiting.take(free)
+            failed = False
+            try:
+                with torch.inference_mode():
+                    if taken and (not joins or taken[0][1].picture is None):
+                        held += self._whole(taken, temperature, top_p, max_tokens)
+                        running = running if running.packs == self.packs else flow()
+                    elif taken:
+                        self._enter(running.chooser, taken)
+                        running.admit(taken, waiting.next_picture)
+                    else:
+                        running.step()
+            except Unsplit as unsplit:
+                waiting.back(taken)
+                self.share_less(unsplit.why)
+            except (RuntimeError, MemoryError) as error:
+                failed = is_out_of_memory(error)
+                if not failed:
+                    yield held
+                    raise
+            done = [(row, self._drawn(tokens, running.chooser.leave(row))) for row, tokens in running.collect()]
+            held += done
+            largest = max(largest, running.alive, 0 if failed else len(taken))
+            if failed:  # outside of the handler, whose traceback holds the tensors that did not fit
+                known = {number for number, _ in done}
+                lost = {
+                    number: (number, prompt) for number, prompt in (*running.unfinished, *taken) if number not in known
+                }
+                running = flow()
+                self.release()
+                if len(lost) == 1:
+                    held += [(number, None) for number in lost]
+                    self.most = largest or 1
+                else:
+                    waiting.back([lost[number] for number in sorted(lost)])
+                    self.most = max(1, min(len(lost) // 2, self.most or len(lost)))
+            if held and time.monotonic() - told > _HELD:
+                yield held
+                held, told = [], time.monotonic()
+        if held:
+            yield held
 
-        compared = range(min(_CHECKED, len(prompts)))
+    def _enter(self, chooser: Chooser, taken: Sequence[Taken], watch: Sequence[int] = ()) -> None:
+        for number, prompt in taken:
+            chooser.enter(number, prompt.seed, self._words.of(prompt.words), watch=number in watch)
 
-        with torch.inference_mode():
-            if any(p.picture is None for p in prompts):
-                return self._plain(prompts, chooser(), max_tokens)
-            while True:
-                ways: dict[Sharing, Callable[..., list[Drawn]]] = {
-                    "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
-                }  # fmt: skip
-                level = self.sharing
-                drawing = chooser(watch=() if level in self._checked else compared)
-                try:
-                    drawn = ways[level](prompts, drawing, max_tokens)
-                except Unsplit as unsplit:
-                    self.share_less(unsplit.why)
-                    continue
-                if level not in self._checked:
-                    again = chooser(len(compared), compared)
-                    if not self._same(drawn, drawing, self._plain(prompts[:_CHECKED], again, max_tokens), again):
-                        if level == "prefix" and self.packs:
-                            self.packs = False
-                            continue
-                        self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
+    def _whole(
+        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
+    ) -> list[tuple[int, Drawn | None]]:
+        """Answer these and no others; the first ones of a way of sharing are compared with plain `generate`."""
+
+        def entered(some: Sequence[Taken], watch: Sequence[int] = ()) -> Chooser:
+            chooser = Chooser(temperature, top_p)
+            self._enter(chooser, some, watch)
+            return chooser
+
+        if any(prompt.picture is None for _, prompt in taken):
+            return self._plain(taken, entered(taken), max_tokens)
+        compared = _spread(taken)
+        watch = [number for number, _ in compared]
+        while True:
+            ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
+                "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
+            }  # fmt: skip
+            level = self.sharing
+            drawing = entered(taken, () if level in self._checked else watch)
+            try:
+                drawn = ways[level](taken, drawing, max_tokens)
+            except Unsplit as unsplit:
+                self.share_less(unsplit.why)
+                continue
+            if level not in self._checked:
+                again = entered(compared, watch)
+                if not self._same(dict(drawn), drawing, dict(self._plain(compared, again, max_tokens)), again):
+                    if level == "prefix" and self.packs:
+                        self.packs = False
                         continue
-                    self._checked.add(level)
-                return drawn
+                    self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
+                    continue
+                self._checked.add(level)
+            return drawn
 
-    def _same(self, drawn: list[Drawn], drawing: Chooser, again: list[Drawn], plain: Chooser) -> bool:
+    def _same(
+        self, drawn: dict[int, Drawn | None], drawing: Chooser, again: dict[int, Drawn | None], plain: Chooser
+    ) -> bool:
         """Whether answers are those of plain `generate`; in half precision, whether their distributions are near."""
         import torch
 
-        if self.model.dtype == torch.float32:
-            return all(a.tokens == b.tokens for a, b in zip(again, drawn, strict=False))
+        if torch.finfo(self.model.dtype).bits >= 32:
+            return all(_tokens(one) == _tokens(drawn[number]) for number, one in again.items())
         return all(float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR for row in plain.watched)
 
     # --- plain ---
 
-    def _plain(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int, inputs: Any = None) -> list[Drawn]:
+    def _plain(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int, inputs: Any = None
+    ) -> list[tuple[int, Drawn | None]]:
         from transformers import GenerationConfig, LogitsProcessorList
 
-        inputs = self.reader.inputs(prompts) if inputs is None else inputs
+        numbers = [number for number, _ in taken]
+
+        def choose(_input_ids: Any, scores: Any) -> Any:
+            """As a logits processor of `generate`: everything but the chosen token becomes impossible."""
+            chosen = chooser.choose(scores, numbers)
+            if chooser.temperature == 0:
+                return scores
+            return scores.new_full(scores.shape, float("-inf")).scatter(-1, chosen[:, None], 0.0)
+
+        inputs = self.reader.inputs([prompt for _, prompt in taken]) if inputs is None else inputs
         settings = self.model.generation_config
         # the model's own distribution: no penalties, no habits of its generation_config
         config = GenerationConfig(
@@ -160,30 +256,28 @@ class Engine:
             pad_token_id=self.tokenizer.pad_token_id,
             decoder_start_token_id=self._start,
         )
-        tokens = self.model.generate(
-            **inputs, generation_config=config, logits_processor=LogitsProcessorList([chooser])
-        )
+        tokens = self.model.generate(**inputs, generation_config=config, logits_processor=LogitsProcessorList([choose]))
         asked = inputs["input_ids"]
         begin = asked.shape[1]
         # an encoder-decoder gives its first token back, some families nothing of the prompt
         if tokens.shape[1] < begin or not bool((tokens[:, :begin] == asked).all()):
             begin = int(self._start is not None and bool((tokens[:, 0] == self._start).all()))
-        return self._drawn(tokens[:, begin:].tolist(), chooser)
+        rows = zip(numbers, tokens[:, begin:].tolist(), strict=True)
+        return [(number, self._drawn(row, chooser.leave(number))) for number, row in rows]
 
-    def _drawn(self, rows: list[list[int]], chooser: Chooser) -> list[Drawn]:
-        first = chooser.first or [{} for _ in rows]
-        return [Drawn(self._until_end(row), chances) for row, chances in zip(rows, first, strict=True)]
-
-    def _until_end(self, row: list[int]) -> list[int]:
+    def _drawn(self, row: list[int], first: dict[str, float]) -> Drawn:
         stop = next((i + 1 for i, token in enumerate(row) if token in self.ends), len(row))
-        return row[:stop]
+        return Drawn(row[:stop], first)
 
     # --- vision features ---
 
-    def _with_features(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int) -> list[Drawn]:
+    def _with_features(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn | None]]:
         """Plain `generate` with the vision tower's output put in its place."""
         if not self._tower:
             raise Unsplit("its vision tower is not where it is looked for")
+        prompts = [prompt for _, prompt in taken]
         known = {p.picture_key: self._towers.get(p.picture_key) for p in prompts}
         for prompt in prompts:
             if known[prompt.picture_key] is None:
@@ -194,7 +288,7 @@ class Engine:
         except Unsplit:
             inputs = None
         with self._replayed([known[p.picture_key] for p in prompts]):
-            return self._plain(prompts, chooser, max_tokens, inputs)
+            return self._plain(taken, chooser, max_tokens, inputs)
 
     def _look(self, prompt: Prompt) -> Any:
         """The vision tower's output for one picture; nothing else runs."""
@@ -222,32 +316,28 @@ class Engine:
 
     # --- prefix ---
 
-    def _shared(self, prompts: Sequence[Prompt], chooser: Chooser, max_tokens: int) -> list[Drawn]:
+    def _shared(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise Unsplit("an encoder-decoder has no prefix to share")
-        split = self.reader.split(prompts)
-        # pictures whose prefixes are of one length run together
-        by_shape: dict[Any, list[int]] = {}
-        for row, (seen, _) in enumerate(split):
-            by_shape.setdefault(seen.shape, []).append(row)
-        answers: list[list[int]] = [[] for _ in prompts]
-        first: list[dict[str, float]] = [{} for _ in prompts]
-        for rows in by_shape.values():
-            prefill = Prefill.of(self.model, [split[row][0] for row in rows])
-            for places in prefill.together([len(split[row][1]) for row in rows], max_tokens):
-                members = [rows[place] for place in places]
-                part = chooser.part(members)
-                pictures = [prefill.owner[id(split[row][0])] for row in members]
-                tails = [split[row][1] for row in members]
-                decode = decode_packed if self.packs and prefill.may_pack(tails, max_tokens) else decode_rows
-                drawn = decode(Questions(self.model, prefill, pictures, tails, self.ends), part, max_tokens)
-                for row, answer in zip(members, drawn, strict=True):
-                    answers[row] = answer
-                for row, chances in zip(members, part.first, strict=False):
-                    first[row] = chances
-                chooser.watched |= {members[place]: chances for place, chances in part.watched.items()}
-        chooser.first = first if any(first) else []
-        return self._drawn(answers, chooser)
+        flow = Flow(self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs)
+        flow.admit(taken)
+        while flow.alive:
+            flow.step()
+        return [(row, self._drawn(tokens, chooser.leave(row))) for row, tokens in flow.collect()]
+
+
+def _tokens(drawn: Drawn | None) -> list[int]:
+    return drawn.tokens if drawn else []
+
+
+def _spread(taken: Sequence[Taken]) -> list[Taken]:
+    """A few rows, of different pictures where there are any."""
+    pictures: Counter[object] = Counter()
+    ranks = []
+    for place, (_, prompt) in enumerate(taken):
+        ranks.append((pictures[prompt.picture_key], place))
+        pictures[prompt.picture_key] += 1
+    return [taken[place] for _, place in sorted(sorted(ranks)[:_CHECKED], key=lambda rank: rank[1])]
 
 
 class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)

@@ -17,48 +17,57 @@ class Chooser:
     cumulative distribution, in vocabulary order, passes that number. So an answer depends on its request alone: not on
     the batch, the place in it, the order, or the number of workers. With temperature 0 it is the likeliest token.
 
-    Parameters
-    ----------
-    seeds
-        One a row.
-    words
-        For each row the answers whose probability as a first token is wanted, each with its tokens (`Words`); empty for
-        none. They are found in `first` afterwards.
-    watch
-        The rows whose whole distribution of the first token is kept in `watched`.
+    Examples
+    --------
+    >>> import torch
+    >>> chooser = Chooser(temperature=1.0, top_p=1.0)
+    >>> chooser.enter(7, seed=1, words={"yes": (0,)})
+    >>> int(chooser.choose(torch.tensor([[0.0, 0.0]]), [7])[0]), chooser.first[7]
+    (0, {'yes': 0.5})
     """
 
-    def __init__(
-        self,
-        seeds: Sequence[int],
-        temperature: float,
-        top_p: float,
-        words: Sequence[Mapping[str, Sequence[int]]] = (),
-        watch: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, temperature: float, top_p: float) -> None:
         self.temperature, self.top_p = temperature, top_p
-        self.words, self.watch = words, tuple(watch)
-        self.first: list[dict[str, float]] = []
+        self.first: dict[int, dict[str, float]] = {}
+        """For each row the probabilities of its words as the first token."""
         self.watched: dict[int, Any] = {}
-        self._streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds] if temperature > 0 else []
-        self._begun = False
+        """The whole distribution of the first token of the rows that are watched."""
+        self._streams: dict[int, np.random.Generator] = {}
+        self._wanted: dict[int, Mapping[str, Sequence[int]]] = {}
+        self._watch: set[int] = set()
 
-    def part(self, rows: Sequence[int]) -> Chooser:
-        """A chooser of its own for some of the rows, with their streams as they stand."""
-        own = Chooser((), self.temperature, self.top_p, [self.words[row] for row in rows] if self.words else ())
-        own.watch = tuple(place for place, row in enumerate(rows) if row in self.watch)
-        own._streams = [self._streams[row] for row in rows] if self._streams else []
-        return own
+    def enter(
+        self, row: int, seed: int, words: Mapping[str, Sequence[int]] | None = None, *, watch: bool = False
+    ) -> None:
+        """Let a row begin, or begin again.
+
+        Parameters
+        ----------
+        words
+            The answers whose probability as a first token is wanted, each with its tokens (`Words`); it is found in `first`.
+        watch
+            Keep the whole distribution of the first token in `watched`.
+        """
+        if self.temperature > 0:
+            self._streams[row] = np.random.Generator(np.random.Philox(key=seed))
+        if words:
+            self._wanted[row] = words
+        if watch:
+            self._watch.add(row)
+
+    def leave(self, row: int) -> dict[str, float]:
+        """Forget a row; what is known of its first token."""
+        self._streams.pop(row, None)
+        return self.first.pop(row, {})
 
     def choose(self, scores: Any, rows: Sequence[int]) -> Any:
         """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
         import torch
 
-        begins, self._begun = not self._begun, True
-        noted = begins and (any(self.words) or self.watch)
+        noted = [place for place, row in enumerate(rows) if row in self._wanted or row in self._watch]
         if self.temperature == 0:
             if noted:
-                self._note(torch.softmax(_wide(scores), dim=-1))
+                self._note(torch.softmax(_wide(scores), dim=-1), rows, noted)
             return scores.argmax(dim=-1)
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
@@ -66,7 +75,7 @@ class Chooser:
             spare = ranked.cumsum(dim=-1) - ranked > self.top_p  # kept until the mass before a token passes top-p
             chances = chances.masked_fill(torch.zeros_like(spare).scatter(-1, order, spare), 0.0)
         if noted:
-            self._note(chances / chances.sum(dim=-1, keepdim=True))
+            self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
         numbers = torch.tensor([self._streams[row].random() for row in rows], dtype=passed.dtype, device=passed.device)
         # a token of probability 0 spans nothing, so the number never falls on it
@@ -82,19 +91,24 @@ class Chooser:
             return scores
         return torch.full_like(scores, -torch.inf).scatter(-1, chosen[:, None], 0.0)
 
-    def _note(self, chances: Any) -> None:
+    def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
         """Keep the probabilities that are wanted of the first token."""
-        self.watched = {row: chances[row].cpu() for row in self.watch}
-        if not any(self.words):
+        for place in noted:
+            if rows[place] in self._watch:
+                self._watch.discard(rows[place])
+                self.watched[rows[place]] = chances[place].cpu()
+        places = [place for place in noted if rows[place] in self._wanted]
+        if not places:
             return
         # one look-up for all rows: the tokens of all words, then each row's own
-        wanted = sorted({token for row in self.words for tokens in row.values() for token in tokens})
-        place = {token: i for i, token in enumerate(wanted)}
-        probabilities = chances[:, wanted].tolist()
-        self.first = [
-            {word: sum(values[place[token]] for token in tokens) for word, tokens in row.items() if tokens}
-            for row, values in zip(self.words, probabilities, strict=True)
-        ]
+        words = [self._wanted.pop(rows[place]) for place in places]
+        wanted = sorted({token for own in words for tokens in own.values() for token in tokens})
+        column = {token: i for i, token in enumerate(wanted)}
+        probabilities = chances[places][:, wanted].tolist()
+        for place, own, values in zip(places, words, probabilities, strict=True):
+            self.first[rows[place]] = {
+                word: sum(values[column[token]] for token in tokens) for word, tokens in own.items() if tokens
+            }
 
 
 def _wide(scores: Any) -> Any:

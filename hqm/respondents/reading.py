@@ -171,16 +171,15 @@ class Reader:
         return parts
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare the pictures of the batch that comes next, in a thread of its own; what fails is left to that batch."""
+        """Prepare pictures that come next, in a thread of its own; what fails is left to the one that asks."""
         mark = self.mark()
-        self._ahead = {}
         first = {p.picture_key: p for p in prompts if p.picture is not None}
         for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
             if mark is None or ids.count(mark) != 1:
                 return
             place = ids.index(mark)
             key = prompt.picture_key, tuple(ids[:place])
-            if key not in self._seen:
+            if key not in self._seen and key not in self._ahead:
                 try:
                     self._ahead[key] = self._see(prompt, key[1], ids[place + 1 :])
                 except Unsplit:

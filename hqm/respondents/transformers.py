@@ -10,14 +10,14 @@ import gc
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
-from hqm.respondents.batching import batches, is_out_of_memory
+from hqm.respondents.batching import Waiting, kinds
 from hqm.respondents.decoding import Drawn, Engine
 from hqm.respondents.families import family_of
 from hqm.respondents.loading import Loaded, find_model, load, suited_device, suited_dtype
@@ -37,8 +37,8 @@ class TransformersRespondent:
     device, dtype
         `auto` takes a GPU when there is one, and half precision on it; float32 on a CPU.
     batch
-        Questions a forward pass; 0 finds a number from the memory there is, and halves it when memory runs out. The
-        answers do not depend on it.
+        Questions that are answered at a time; 0 finds a number from the memory there is, and halves it when memory runs
+        out. The answers do not depend on it.
 
     Raises
     ------
@@ -57,8 +57,6 @@ class TransformersRespondent:
         self.dtype_wanted = name.option("dtype", dtype)
         self.attention_wanted = name.option("attention", "auto")
         self.batch = int(name.option("batch", str(batch)))
-        self._most: int | None = None
-        """The most questions a forward pass may hold, once memory ran out."""
         self._pictures: dict[Path, Any] = {}
         self._templates: dict[bool, str] = {}
 
@@ -152,32 +150,60 @@ class TransformersRespondent:
             gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        waiting = batches(requests, self._size)
-        batch = next(waiting, None)
-        if batch:
-            self._engine  # noqa: B018 (loaded before a second thread may want it)
-        with ThreadPoolExecutor(1) as ahead:
-            while batch is not None:
-                following = next(waiting, None)
-                preparing = ahead.submit(self._look_ahead, following) if following else None
-                yield self._answer_batch(batch)
-                if preparing:
-                    preparing.result()
-                batch = following
+        for kind in kinds(requests):
+            with ThreadPoolExecutor(1) as thread:
+                yield from self._answer(kind, thread)
 
-    def _look_ahead(self, batch: Sequence[Request]) -> None:
-        """Prepare a batch's pictures while another one runs; one that cannot be opened is told of in its turn."""
-        first = {request.image: request for request in batch if request.image is not None}
+    def _answer(
+        self, requests: Sequence[Request], thread: ThreadPoolExecutor
+    ) -> Iterator[list[tuple[Request, Response]]]:
+        """Answer requests of one kind; a second thread prepares the pictures that come next."""
+        preparing: list[Future[None]] = []
+
+        def prepare(request: Request) -> Prompt | Response:
+            while preparing:
+                preparing.pop().result()
+            return self._readable(request)
+
+        def ahead(following: Sequence[Request]) -> None:
+            preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
+
+        sampling = requests[0].sampling
+        waiting = Waiting(requests, prepare, ahead)
+        began = time.perf_counter()
+        for drawn in self._engine.stream(
+            waiting, sampling.temperature, sampling.top_p, sampling.max_tokens, self._limit(sampling.max_tokens)
+        ):
+            seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
+            refused, waiting.refused = waiting.refused, []
+            yield refused + [(requests[n], self._response(requests[n], answer, seconds)) for n, answer in drawn]
+            began = time.perf_counter()
+        if waiting.refused:
+            yield waiting.refused
+
+    def _look_ahead(self, requests: Sequence[Request]) -> None:
+        """Prepare pictures while others are answered; one that cannot be opened is told of in its turn."""
         try:
-            prompts = [Prompt(self._prompt(r), self._picture(path), path, r.seed) for path, r in first.items()]
+            prompts = [prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)]
             self._engine.look_ahead(prompts)
         except Exception:  # whatever it is, it comes again where it can be told of
             return
 
-    def _size(self, max_tokens: int) -> int:
-        """How many questions the next forward pass may hold."""
-        size = self.batch or self._fitting(max_tokens)
-        return min(size, self._most) if self._most else size
+    def _readable(self, request: Request) -> Prompt | Response:
+        """What the model reads of a request, or why it cannot be asked."""
+        try:
+            picture = None if request.image is None else self._picture(request.image)
+        except (OSError, ValueError, SyntaxError) as error:
+            return Response("", "error", f"the picture {request.image} cannot be opened: {error}")
+        mark = str(getattr(self._loaded.processor, "image_token", None) or "")
+        if mark and mark in request.prompt:
+            reason = f"the question holds {mark!r}, by which the model's prompts mark a picture"
+            return Response("", "error", reason)
+        return Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
+
+    def _limit(self, max_tokens: int) -> int:
+        """How many questions may be answered at a time."""
+        return self.batch or self._fitting(max_tokens)
 
     def _fitting(self, max_tokens: int) -> int:
         """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free memory."""
@@ -193,59 +219,17 @@ class TransformersRespondent:
             room = torch.cuda.mem_get_info(self.device)[0] // 3
         return int(min(512, max(1, room // row)))
 
-    def _answer_batch(self, batch: Sequence[Request]) -> list[tuple[Request, Response]]:
-        readable, results = [], []
-        mark = str(getattr(self._loaded.processor, "image_token", None) or "")
-        for request in batch:
-            try:
-                picture = None if request.image is None else self._picture(request.image)
-            except (OSError, ValueError, SyntaxError) as error:
-                reason = f"the picture {request.image} cannot be opened: {error}"
-                results.append((request, Response("", "error", reason)))
-                continue
-            if mark and mark in request.prompt:
-                reason = f"the question holds {mark!r}, by which the model's prompts mark a picture"
-                results.append((request, Response("", "error", reason)))
-                continue
-            readable.append((request, picture))
-        responses = self._generate(readable) if readable else []
-        return results + [(request, response) for (request, _), response in zip(readable, responses, strict=True)]
-
     def _picture(self, path: Path) -> Any:
         """The decoded picture, kept while its questions last."""
         from PIL import Image
 
-        if path not in self._pictures:
-            if len(self._pictures) >= 256:
+        picture = self._pictures.get(path)
+        if picture is None:
+            if len(self._pictures) >= _PICTURES:
                 self._pictures.clear()
-            with Image.open(path) as picture:
-                self._pictures[path] = picture.convert("RGB")
-        return self._pictures[path]
-
-    def _generate(self, batch: Sequence[tuple[Request, Any]]) -> list[Response]:
-        """Answer requests of one kind; when memory runs out, in halves, and no more at a time from then on."""
-        began = time.perf_counter()
-        sampling = batch[0][0].sampling
-        prompts = [
-            Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
-            for request, picture in batch
-        ]
-        try:
-            drawn = self._engine.generate(prompts, sampling.temperature, sampling.top_p, sampling.max_tokens)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            drawn = None
-        if drawn is None:  # outside of the handler, whose traceback holds the tensors that did not fit
-            self._engine.release()
-            if len(batch) == 1:
-                reason = f"out of memory on {self.device} with one question at a time"
-                return [Response("", "error", reason)]
-            half = len(batch) // 2
-            self._most = max(1, min(half, self._most or half))
-            return self._generate(batch[:half]) + self._generate(batch[half:])
-        seconds = round((time.perf_counter() - began) / len(batch), 6)
-        return [self._response(request, answer, seconds) for (request, _), answer in zip(batch, drawn, strict=True)]
+            with Image.open(path) as opened:
+                picture = self._pictures[path] = opened.convert("RGB")
+        return picture
 
     def _prompt(self, request: Request) -> str:
         """The chat template's text round a question, or the family's documented form, rendered once for all questions."""
@@ -277,7 +261,9 @@ class TransformersRespondent:
             )
         return str(text)
 
-    def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
+    def _response(self, request: Request, drawn: Drawn | None, seconds: float) -> Response:
+        if drawn is None:
+            return Response("", "error", f"out of memory on {self.device} with one question at a time")
         tokens = drawn.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
         with self._engine.reader.lock:
@@ -295,5 +281,9 @@ class TransformersRespondent:
         )
 
 
+_PICTURES = 256
+"""Decoded pictures that are kept."""
+_PICTURES_AHEAD = 64
+"""Pictures that are prepared while others are answered."""
 _MARK = "\ue000question\ue000"
 """Stands for the question while a chat template is rendered; no question holds these private characters."""

@@ -1,0 +1,273 @@
+"""Many questions behind each picture, many pictures at a time: one loop that draws a token for every row.
+
+A *block* is one picture's prefix, its questions side by side behind it, and their answers behind these. A mask lets a token
+see the prefix, its own question and its own answer. All blocks end at the same place, so that pictures of any size run
+together; what is finished is let go, and other blocks join. The keys stand in the order: places of no use, prefix, questions,
+and then, for every token drawn, one place for each row of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hqm.respondents.cache import Buffers, Part
+from hqm.respondents.prefix import padding, positions
+from hqm.respondents.reading import Seen
+
+_AHEAD = 32
+"""Tokens of every row for which room is made at a time."""
+_BESIDE = 256
+"""How many places questions and answers may take beside twice the prefix: more would cost more than to repeat it."""
+_TIRED = 0.75
+"""Rows are put together anew when fewer of them than this share go on."""
+
+Choose = Callable[[Any, Sequence[int]], Any]
+"""The next token of each row, from its scores: `Chooser.choose`."""
+
+
+@dataclass
+class Block:
+    """Questions that stand behind one picture: rows that ask the same are read once."""
+
+    seen: Seen
+    slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+    """The rows that ask each tail."""
+    places: int = 0
+
+    @property
+    def rows(self) -> list[int]:
+        """All its rows, slot by slot."""
+        return [row for tail in self.tails for row in self.slots[tail]]
+
+    @property
+    def tails(self) -> list[tuple[int, ...]]:
+        """Its questions, the shortest first."""
+        return sorted(self.slots, key=len)
+
+
+def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) -> list[Block]:
+    """Put rows (number, picture, question) into blocks."""
+    blocks: list[Block] = []
+    last: dict[int, Block] = {}
+    for row, seen, tail in rows:
+        key, block = tuple(tail), last.get(id(seen))
+        if block is not None:
+            further = max_tokens + (0 if key in block.slots else len(key))
+            if block.places + further > 2 * len(seen.prefix) + _BESIDE:
+                block = None
+        if block is None:
+            block = last[id(seen)] = Block(seen)
+            blocks.append(block)
+        block.places += max_tokens + (0 if key in block.slots else len(key))
+        block.slots.setdefault(key, []).append(row)
+    return blocks
+
+
+@dataclass
+class Running:
+    """Blocks whose rows are being answered.
+
+    Parameters
+    ----------
+    hidden
+        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a row sees a place.
+    position
+        The position of each row's next token, before the shift, shape (blocks, rows of a block).
+    tokens
+        Each row's latest token, of the same shape.
+    members
+        The rows of each block; None where one is finished, or a block has fewer rows than another.
+    begins
+        Each block's first place.
+    """
+
+    model: Any
+    buffers: Buffers
+    hidden: Any
+    position: Any
+    tokens: Any
+    shift: Any
+    members: list[list[int | None]]
+    begins: list[int]
+    cache: Any = None
+
+    @property
+    def alive(self) -> int:
+        """How many rows go on."""
+        return sum(row is not None for members in self.members for row in members)
+
+    @property
+    def tired(self) -> bool:
+        """Whether so many rows are finished that the others should be put together anew."""
+        return self.alive < _TIRED * len(self.members) * len(self.members[0])
+
+    def step(self, choose: Choose) -> dict[int, int]:
+        """The next token of every row that goes on."""
+        import torch
+
+        count, wide = self.tokens.shape
+        length = self.buffers.length
+        if length + wide > self.buffers.capacity:
+            raise IndexError("no room: the blocks have to be put together anew")
+        if self.cache is None:
+            self.cache = self.buffers.cache()
+        own = torch.arange(wide, device=self.hidden.device)
+        self.hidden[:, 0, own, length + own] = 0
+        out = self.model(
+            input_ids=self.tokens,
+            attention_mask=self.hidden[..., : length + wide],
+            position_ids=positions(self.position, self.shift),
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=0,
+        )
+        self.buffers.length += wide
+        self.position = self.position + 1
+        at = [(b, q, row) for b, members in enumerate(self.members) for q, row in enumerate(members) if row is not None]
+        rows = [row for _, _, row in at]
+        if len(at) == count * wide:
+            scores = out.logits.flatten(0, 1)
+        else:
+            flat = torch.tensor([b * wide + q for b, q, _ in at], device=self.tokens.device)
+            scores = out.logits.flatten(0, 1)[flat]
+        chosen = choose(scores.float(), rows)
+        if len(at) == count * wide:
+            self.tokens = chosen.view(count, wide)
+        else:
+            self.tokens = self.tokens.flatten().index_copy(0, flat, chosen).view(count, wide)
+        return dict(zip(rows, chosen.tolist(), strict=True))
+
+    def drop(self, finished: set[int]) -> None:
+        """Let rows go; the places they took stay until the blocks are put together anew."""
+        self.members = [[None if row in finished else row for row in members] for members in self.members]
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another token of every row."""
+        return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
+
+
+def together(parts: Sequence[Running]) -> Running | None:
+    """The rows that go on, with room for further tokens; None where all are finished."""
+    import torch
+
+    kept = [[b for b, members in enumerate(part.members) if any(row is not None for row in members)] for part in parts]
+    picks = [[[q for q, row in enumerate(part.members[b]) if row is not None] for b in chosen]
+             for part, chosen in zip(parts, kept, strict=True)]  # fmt: skip
+    wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
+    if not wide:
+        return None
+    ends = [part.buffers.length for part in parts]
+    taken = [
+        Part(part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen))
+        for part, chosen, end in zip(parts, kept, ends, strict=True)
+        if chosen
+    ]
+    buffers = Buffers.of(taken, wide * _AHEAD)
+    first = parts[0]
+    device, dtype = first.tokens.device, first.hidden.dtype
+    count = sum(map(len, kept))
+    hidden = torch.full((count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
+    made: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
+    members: list[list[int | None]] = []
+    begins: list[int] = []
+    at = 0
+    for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
+        if not chosen:
+            continue
+        which = torch.tensor(chosen, device=device)
+        query = torch.tensor([p + [p[0]] * (wide - len(p)) for p in pick], device=device)
+        shown = min(end, buffers.length)
+        hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
+            which[:, None], 0, query, end - shown : end
+        ]
+        made["position"].append(part.position[which[:, None], query])
+        made["tokens"].append(part.tokens[which[:, None], query])
+        made["shift"].append(None if part.shift is None else part.shift[which])
+        for b, p in zip(chosen, pick, strict=True):
+            members.append([part.members[b][q] for q in p] + [None] * (wide - len(p)))
+            begins.append(buffers.length - (end - part.begins[b]))
+        at += len(chosen)
+    position, tokens = torch.cat(made["position"]), torch.cat(made["tokens"])
+    shift = None if made["shift"][0] is None else torch.cat(made["shift"])
+    return Running(first.model, buffers, hidden, position, tokens, shift, members, begins)
+
+
+def begin(
+    model: Any, blocks: Sequence[Block], prefixes: Sequence[Part], shift: Any, choose: Choose, most: int
+) -> tuple[dict[int, int], Running]:
+    """Read the questions of blocks, and draw the first token of every row.
+
+    Parameters
+    ----------
+    prefixes
+        The blocks' prefixes, in their order.
+    shift
+        Of shape (blocks, 1), or None.
+    most
+        About how many tokens a forward pass may hold.
+    """
+    import torch
+
+    device, dtype = model.device, model.dtype
+    tails = [block.tails for block in blocks]
+    slots = max(map(len, tails))
+    # the last question of every block stands last; each place is as wide as the longest question that stands there
+    widths = [max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)]
+    ends = [sum(widths[: s + 1]) for s in range(slots)]
+    width, wide = ends[-1], max(len(block.rows) for block in blocks)
+    ids = torch.full((len(blocks), width), padding(model), dtype=torch.long)
+    slot = torch.full((len(blocks), width), -1, dtype=torch.long)
+    position = torch.zeros((len(blocks), width), dtype=torch.long)
+    for b, own in enumerate(tails):
+        length = len(blocks[b].seen.prefix)
+        for s, tail in enumerate(own, slots - len(own)):
+            place = slice(ends[s] - len(tail), ends[s])
+            ids[b, place], slot[b, place] = torch.tensor(tail), s
+            position[b, place] = torch.arange(length, length + len(tail))
+    ids, slot, position = ids.to(device), slot.to(device), position.to(device)
+    buffers = Buffers.of(prefixes, width + wide * _AHEAD)
+    before = buffers.length
+    begins = [before - len(block.seen.prefix) for block in blocks]
+    unseen = torch.finfo(dtype).min
+    places = torch.arange(before, device=device)
+    prefix = torch.where(places >= torch.tensor(begins, device=device)[:, None], 0.0, unseen).to(dtype)
+    causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
+    last = torch.tensor(ends, device=device) - 1
+    hidden = torch.full((len(blocks), 1, wide, buffers.capacity), unseen, dtype=dtype, device=device)
+    # where each row's question ends: its slot, the last one again where a block has fewer rows
+    source = [[s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
+              for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
+    query = torch.tensor([own + [own[-1]] * (wide - len(own)) for own in source], device=device)
+    scores = []
+    stride = max(1, most // width)
+    for start in range(0, len(blocks), stride):
+        part = slice(start, start + stride)
+        same = (slot[part, :, None] == slot[part, None, :]) & (slot[part, :, None] >= 0) & causal
+        within = torch.where(same, 0.0, unseen).to(dtype)
+        mask = torch.cat([prefix[part, None, :].expand(-1, width, -1), within], dim=2)[:, None]
+        out = model(
+            input_ids=ids[part],
+            attention_mask=mask,
+            position_ids=positions(position[part], None if shift is None else shift[part]),
+            past_key_values=buffers.cache(part),
+            use_cache=True,
+            logits_to_keep=last,
+        )
+        scores.append(out.logits)
+        seen_by = mask[:, 0, last]
+        hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]
+    buffers.length = before + width
+    logits = scores[0] if len(scores) == 1 else torch.cat(scores)
+    members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
+    at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
+    rows = [row for block in blocks for row in block.rows]
+    of_block, of_row = (torch.tensor(column, device=device) for column in zip(*at, strict=True))
+    chosen = choose(logits[of_block, query[of_block, of_row]].float(), rows)
+    tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
+    tokens[of_block, of_row] = chosen
+    following = position.gather(1, last[query]) + 1
+    running = Running(model, buffers, hidden, following, tokens, shift, members, begins)
+    return dict(zip(rows, chosen.tolist(), strict=True)), running

@@ -1,0 +1,160 @@
+"""Keys and values with room behind them: a token's are written where they belong, and nothing is copied to make room.
+
+All rows end at the same place, whatever their lengths: a shorter row stands behind places that nobody sees. So rows of
+different pictures run together, finished ones are let go, and others join.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+Layers = Sequence[tuple[Any, Any]]
+"""Keys and values of every layer, each of shape (rows, heads, places, width)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a cache that are taken over into another one, and the places of each, from `begin` to before `end`."""
+
+    layers: Layers
+    rows: Sequence[int]
+    begin: Sequence[int]
+    end: Sequence[int]
+
+    def copied(self) -> Part:
+        """These rows alone, in memory of their own."""
+        import torch
+
+        rows = torch.tensor(self.rows, device=self.layers[0][0].device)
+        layers = [(keys[rows], values[rows]) for keys, values in self.layers]
+        return Part(layers, range(len(self.rows)), self.begin, self.end)
+
+
+class Buffers:
+    """The keys and values of rows that end at the same place, in memory that is longer than they are.
+
+    Parameters
+    ----------
+    layers
+        The memory.
+    length
+        How many places are taken.
+    """
+
+    def __init__(self, layers: Layers, length: int) -> None:
+        self.layers, self.length = layers, length
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], room: int) -> Buffers:
+        """Copy rows so that all end at the same place, with `room` places behind them."""
+        import torch
+
+        parts = _joined(parts)
+        length = max(end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True))
+        count = sum(len(part.rows) for part in parts)
+        layers = []
+        for number in range(len(parts[0].layers)):
+            both = []
+            for side in (0, 1):
+                like = parts[0].layers[number][side]
+                # the places behind are written before they are read, those in front of short rows never are
+                made = torch.empty(
+                    (count, like.shape[1], length + room, like.shape[3]), dtype=like.dtype, device=like.device
+                )
+                at = 0
+                for part in parts:
+                    source = part.layers[number][side]
+                    for rows, begin, end in _alike(part):
+                        made[at : at + len(rows), :, : length - (end - begin)] = 0
+                        made[at : at + len(rows), :, length - (end - begin) : length] = _chosen(source, rows)[
+                            :, :, begin:end
+                        ]
+                        at += len(rows)
+                both.append(made)
+            layers.append((both[0], both[1]))
+        return cls(layers, length)
+
+    @property
+    def capacity(self) -> int:
+        """How many places there are."""
+        return int(self.layers[0][0].shape[2])
+
+    def cache(self, rows: slice = slice(None)) -> Any:
+        """A cache of transformers over these rows, which writes into this memory."""
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        cache.layers = [_layer(keys[rows], values[rows], self.length) for keys, values in self.layers]
+        return cache
+
+
+def layers_of(cache: Any) -> Layers:
+    """The keys and values of a cache of transformers."""
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring parts of one cache as one."""
+    joined: list[Part] = []
+    for part in parts:
+        if joined and joined[-1].layers is part.layers:
+            last = joined.pop()
+            part = Part(part.layers, [*last.rows, *part.rows], [*last.begin, *part.begin], [*last.end, *part.end])
+        joined.append(part)
+    return joined
+
+
+def _alike(part: Part) -> list[tuple[list[int], int, int]]:
+    """Neighbouring rows that have the same places."""
+    runs: list[tuple[list[int], int, int]] = []
+    for row, begin, end in zip(part.rows, part.begin, part.end, strict=True):
+        if runs and runs[-1][1:] == (begin, end):
+            runs[-1][0].append(row)
+        else:
+            runs.append(([row], begin, end))
+    return runs
+
+
+def _chosen(source: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    """These rows; a view where they stand one behind the other."""
+    import torch
+
+    if rows == list(range(rows[0], rows[0] + len(rows))):
+        return source[rows[0] : rows[0] + len(rows)]
+    return source[torch.tensor(rows, device=source.device)]
+
+
+@functools.cache
+def _roomy() -> Any:
+    """The class of a layer that writes into memory that is there; transformers is imported when it is first wanted."""
+    from transformers.cache_utils import DynamicLayer
+
+    class Roomy(DynamicLayer):  # type: ignore[misc]
+        memory: tuple[Any, Any]
+        keys: Any
+        values: Any
+
+        def update(self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any) -> tuple[Any, Any]:
+            begin = self.keys.shape[2]
+            end = begin + key_states.shape[2]
+            for memory, states in zip(self.memory, (key_states, value_states), strict=True):
+                memory[:, :, begin:end] = states
+            self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
+            return self.keys, self.values
+
+    return Roomy
+
+
+def _layer(keys: torch.Tensor, values: torch.Tensor, length: int) -> Any:
+    """One layer of a cache over this memory, of which `length` places are taken."""
+    layer = _roomy()()
+    layer.memory = keys, values
+    layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
+    layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
+    return layer
