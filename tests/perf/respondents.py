@@ -39,7 +39,7 @@ import torch
 from transformers import LlavaForConditionalGeneration, set_seed
 
 from hqm.respondents.loading import Loaded, family_of
-from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain
+from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain, respondent_of
 from tests.tiny_models import _save, llava_parts
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -144,7 +144,7 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
     small = benchmark_folder(scratch / "few", 4, per_image)
     asked = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
     alone, batched = ([a.text for a in plain(loaded, asked, size, greedy=True)] for size in (1, 8))
-    ours = answers_of(scratch / "model", loaded, asked)
+    ours = answers_of(respondent_of(scratch / "model", loaded), asked)
     same = {"batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
             "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)]))}  # fmt: skip
 

@@ -158,6 +158,24 @@ def respondent_of(model_folder: Path, loaded: Loaded, batch: int = 0) -> Transfo
     return respondent
 
 
+def jobs_of(
+    store: hqm.Store,
+    folder: Path,
+    respondent: TransformersRespondent,
+    parts: Sequence[tuple[int, bool]] = PARTS_OF_THREE,
+) -> list[Any]:
+    """What HQM plans of a benchmark: a job for every part."""
+    benchmark = hqm.load(str(folder))
+    asks, assignment = hqm.Asks(store), hqm.assign(respondent, benchmark)
+    forms = {False: benchmark.original, True: benchmark.parallel(benchmark.original)}
+    return [hqm.plan(asks, assignment, hqm.Administration(forms[parallel], run)) for run, parallel in parts]
+
+
+def requests_of(jobs: Sequence[Any]) -> list[Any]:
+    """Everything that jobs ask, part by part in the benchmark's order, as a harness would ask it."""
+    return [request for job in jobs for _, request in job.todo.values()]
+
+
 def administered(
     folder: Path,
     model_folder: Path,
@@ -170,12 +188,8 @@ def administered(
         leftover.unlink()
     began, worked = time.perf_counter(), time.process_time()
     with hqm.Store(folder / "store.sqlite") as store:
-        benchmark = hqm.load(str(folder))
-        respondent = respondent_of(model_folder, loaded, batch)
-        asks, assignment = hqm.Asks(store), hqm.assign(respondent, benchmark)
-        forms = {False: benchmark.original, True: benchmark.parallel(benchmark.original)}
-        jobs = [hqm.plan(asks, assignment, hqm.Administration(forms[parallel], run)) for run, parallel in parts]
-        requests = [request for job in jobs for _, request in job.todo.values()]
+        jobs = jobs_of(store, folder, respondent_of(model_folder, loaded, batch), parts)
+        requests = requests_of(jobs)
         planned = time.perf_counter() - began
         outcome = hqm.administer(store, jobs)
         seconds, worked = time.perf_counter() - began, time.process_time() - worked
@@ -197,9 +211,8 @@ def administered(
     }
 
 
-def answers_of(model_folder: Path, loaded: Loaded, requests: Sequence[Any]) -> list[str]:
+def answers_of(respondent: TransformersRespondent, requests: Sequence[Any]) -> list[str]:
     """HQM's greedy answers to these requests, in their order."""
-    respondent = respondent_of(model_folder, loaded)
     asked = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
     replies: Mapping[int, str] = {
         id(request): response.text for batch in respondent.answer(asked) for request, response in batch
