@@ -6,7 +6,7 @@ Their weights are drawn with a large spread, so that different questions get dif
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +134,16 @@ def llava(folder: Path, **options: Any) -> Path:
     return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 
-def llava_next(folder: Path) -> Path:
-    """LLaVA-NeXT: tiles of the picture, as many as its shape asks for."""
+def llava_next(
+    folder: Path,
+    *,
+    size: int = 32,
+    patch: int = 8,
+    tiles: Sequence[tuple[int, int]] = ((1, 2), (2, 1), (2, 2)),
+    vision: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Path:
+    """LLaVA-NeXT: tiles of the picture, as many rows and columns as its shape asks for."""
     from transformers import (
         CLIPVisionConfig,
         LlamaConfig,
@@ -146,17 +154,19 @@ def llava_next(folder: Path) -> Path:
     from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 
     tok = tokenizer({"image_token": "<image>"}, begins=True)
-    grid = [[32, 64], [64, 32], [64, 64]]
-    pixels = {"height": 32, "width": 32}
+    grid = [[size * rows, size * columns] for rows, columns in tiles]
+    pixels = {"height": size, "width": size}
     processor = LlavaNextProcessor(
-        LlavaNextImageProcessorPil(size={"shortest_edge": 32}, crop_size=pixels, image_grid_pinpoints=grid), tok,
-        patch_size=8, num_additional_image_tokens=1, vision_feature_select_strategy="default",
+        LlavaNextImageProcessorPil(size={"shortest_edge": size}, crop_size=pixels, image_grid_pinpoints=grid), tok,
+        patch_size=patch, num_additional_image_tokens=1, vision_feature_select_strategy="default",
         chat_template=LLAVA_TEMPLATE,
     )  # fmt: skip
+    tower = vision_settings(image_size=size, patch_size=patch, projection_dim=32)
     config = LlavaNextConfig(
-        vision_config=CLIPVisionConfig(**vision_settings(projection_dim=32)),
-        text_config=LlamaConfig(**text_settings(tok)), image_token_index=tok.image_token_id, vision_feature_layer=-1,
-        vision_feature_select_strategy="default", image_seq_length=16, image_grid_pinpoints=grid,
+        vision_config=CLIPVisionConfig(**{**tower, **(vision or {})}),
+        text_config=LlamaConfig(**text_settings(tok, **text)), image_token_index=tok.image_token_id,
+        vision_feature_layer=-1, vision_feature_select_strategy="default", image_seq_length=(size // patch) ** 2,
+        image_grid_pinpoints=grid,
     )  # fmt: skip
     return _save(folder, LlavaNextForConditionalGeneration(config), processor, tok)
 
@@ -187,7 +197,13 @@ def llava_onevision(folder: Path) -> Path:
     return _save(folder, LlavaOnevisionForConditionalGeneration(config), processor, tok)
 
 
-def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_class: type, patch: int = 8) -> Path:
+def _qwen(
+    folder: Path,
+    made: Callable[[Any, dict[str, Any]], Any],
+    processor_class: type,
+    patch: int = 8,
+    pixels: tuple[int, int] = (16 * 16, 64 * 64),
+) -> Path:
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     tok = tokenizer(
@@ -199,7 +215,7 @@ def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_cl
         "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n",
     )
     images = Qwen2VLImageProcessorPil(
-        patch_size=patch, merge_size=2, size={"shortest_edge": 16 * 16, "longest_edge": 64 * 64}
+        patch_size=patch, merge_size=2, size={"shortest_edge": pixels[0], "longest_edge": pixels[1]}
     )
     processor = _without_video(processor_class)(images, tok, chat_template=chat)
     ids = {
@@ -210,18 +226,27 @@ def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_cl
     return _save(folder, made(tok, ids), processor, tok)
 
 
-def qwen2_vl(folder: Path) -> Path:
-    """Qwen2-VL: pictures of any size, positions of three kinds."""
+def qwen2_vl(
+    folder: Path,
+    *,
+    patch: int = 8,
+    pixels: tuple[int, int] = (16 * 16, 64 * 64),
+    vision: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Path:
+    """Qwen2-VL: pictures of any size between two numbers of pixels, positions of three kinds."""
     from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLProcessor
 
     def made(tok: Any, ids: dict[str, Any]) -> Any:
-        vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 4, "patch_size": 8, "mlp_ratio": 2}
-        text = text_settings(tok, rope_parameters=_rope(8), **_plain_ids(tok))
-        return Qwen2VLForConditionalGeneration(
-            Qwen2VLConfig(vision_config={**vision, "initializer_range": 0.3}, text_config=text, **ids)
-        )
+        tower = {
+            "depth": 2, "embed_dim": 32, "hidden_size": text.get("hidden_size", 32), "num_heads": 4,
+            "patch_size": patch, "mlp_ratio": 2, "initializer_range": 0.3, **(vision or {}),
+        }  # fmt: skip
+        rope = {"rope_parameters": _rope(text.get("head_dim", 8))}
+        decoder = text_settings(tok, **{**rope, **_plain_ids(tok), **text})
+        return Qwen2VLForConditionalGeneration(Qwen2VLConfig(vision_config=tower, text_config=decoder, **ids))
 
-    return _qwen(folder, made, Qwen2VLProcessor)
+    return _qwen(folder, made, Qwen2VLProcessor, patch, pixels)
 
 
 def qwen2_5_vl(folder: Path) -> Path:
@@ -286,7 +311,16 @@ def internvl(folder: Path, *, chat: str | None = None) -> Path:
     return _save(folder, InternVLForConditionalGeneration(config), processor, tok)
 
 
-def _idefics(folder: Path, name: str) -> Path:
+def _idefics(
+    folder: Path,
+    name: str,
+    *,
+    size: int = 32,
+    patch: int = 8,
+    tiles: int = 2,
+    vision: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Path:
     import transformers
     from transformers import LlamaConfig
     from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
@@ -300,24 +334,28 @@ def _idefics(folder: Path, name: str) -> Path:
     chat = template("<image>", "<|im_start|>User:{question}<end_of_utterance>\nAssistant:")
     images = {"SmolVLM": SmolVLMImageProcessorPil, "Idefics3": Idefics3ImageProcessorPil}[name]
     processor = _without_video(getattr(transformers, f"{name}Processor"))(
-        images(size={"longest_edge": 64}, max_image_size={"longest_edge": 32}, resample=3), tok, image_seq_len=4,
-        chat_template=chat,
+        images(
+            size={"longest_edge": size * tiles}, max_image_size={"longest_edge": size}, resample=3,
+            do_image_splitting=tiles > 1,
+        ),
+        tok, image_seq_len=(size // patch // 2) ** 2, chat_template=chat,
     )  # fmt: skip
+    tower = vision_settings(image_size=size, patch_size=patch)
     config = getattr(transformers, f"{name}Config")(
-        vision_config=vision_settings(), text_config=LlamaConfig(**text_settings(tok)), scale_factor=2,
+        vision_config={**tower, **(vision or {})}, text_config=LlamaConfig(**text_settings(tok, **text)), scale_factor=2,
         image_token_id=tok.image_token_id, pad_token_id=tok.pad_token_id,
     )  # fmt: skip
     return _save(folder, getattr(transformers, f"{name}ForConditionalGeneration")(config), processor, tok)
 
 
-def idefics3(folder: Path) -> Path:
+def idefics3(folder: Path, **options: Any) -> Path:
     """Idefics3: the picture in tiles with row and column marks, then as a whole."""
-    return _idefics(folder, "Idefics3")
+    return _idefics(folder, "Idefics3", **options)
 
 
-def smolvlm(folder: Path) -> Path:
+def smolvlm(folder: Path, **options: Any) -> Path:
     """SmolVLM: Idefics3's way with small decoders."""
-    return _idefics(folder, "SmolVLM")
+    return _idefics(folder, "SmolVLM", **options)
 
 
 def gemma3(folder: Path) -> Path:
@@ -349,18 +387,24 @@ def gemma3(folder: Path) -> Path:
     return _save(folder, model, processor, tok)
 
 
-def paligemma(folder: Path) -> Path:
+def paligemma(
+    folder: Path, *, size: int = 32, patch: int = 8, vision: Mapping[str, Any] | None = None, **text: Any
+) -> Path:
     """PaliGemma: the picture's tokens and the question see each other both ways."""
     from transformers import GemmaConfig, PaliGemmaConfig, PaliGemmaForConditionalGeneration, PaliGemmaProcessor
     from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
     tok = tokenizer({"image_token": "<image>"})
-    images = SiglipImageProcessorPil(size={"height": 32, "width": 32}, image_seq_length=16)
-    images.image_seq_length = 16
+    count = (size // patch) ** 2
+    images = SiglipImageProcessorPil(size={"height": size, "width": size}, image_seq_length=count)
+    images.image_seq_length = count
     processor = PaliGemmaProcessor(images, tok)
+    decoder = text_settings(tok, **text)
+    width = decoder["hidden_size"]
+    tower = vision_settings(image_size=size, patch_size=patch, projection_dim=width, vision_use_head=False)
     config = PaliGemmaConfig(
-        vision_config={**vision_settings(projection_dim=32, vision_use_head=False), "model_type": "siglip_vision_model"},
-        text_config=GemmaConfig(**text_settings(tok)), projection_dim=32, hidden_size=32, vocab_size=len(tok),
+        vision_config={**tower, **(vision or {}), "model_type": "siglip_vision_model"},
+        text_config=GemmaConfig(**decoder), projection_dim=width, hidden_size=width, vocab_size=len(tok),
         image_token_index=tok.image_token_id,
     )  # fmt: skip
     return _save(folder, PaliGemmaForConditionalGeneration(config), processor, tok)

@@ -1,6 +1,8 @@
 """Questions a second: HQM against plain `generate`, one question at a time and in batches.
 
     python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576 picture tokens
+    python tests/perf/respondents.py --matrix                         # models x work x picture tokens (tests/perf/matrix.py)
+    python tests/perf/respondents.py --passes                         # prefix passes a picture (tests/perf/passes.py)
     python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --per-image 6 14
 
 The same model, machine, pictures and questions for all: `--images` pictures with `--per-image` questions (POPE: 500 with 6),
@@ -17,7 +19,7 @@ than the clock.
 from __future__ import annotations
 
 import argparse
-import functools
+import importlib
 import json
 import os
 import platform
@@ -26,8 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +38,10 @@ import numpy as np
 import torch
 from transformers import LlavaForConditionalGeneration, set_seed
 
-import hqm
-from hqm.respondents.base import RespondentName
 from hqm.respondents.loading import Loaded, family_of
-from hqm.respondents.transformers import TransformersRespondent
+from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain, respondent_of
 from tests.tiny_models import _save, llava_parts
 
-THINGS = (
-    "dog cat car bus person chair table cup bottle book clock phone bird horse sheep cow bear kite boat train".split()
-)
-TOKENS = 2
 SHAPES: dict[str, dict[str, Any]] = {
     "small": {
         "vision": {"hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4},
@@ -63,30 +58,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 """A decoder of 7 million weights for a CPU, and LLaVA-1.5-7B's shape for a GPU."""
-
-
-def benchmark_folder(folder: Path, images: int, per_image: int) -> Path:
-    """A yes/no benchmark of drawn pictures in a camera's size."""
-    from PIL import Image, ImageDraw
-
-    rng = np.random.default_rng(0)
-    (folder / "images").mkdir(parents=True)
-    rows = []
-    for i in range(images):
-        picture = Image.fromarray(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8)).resize((640, 480))
-        ImageDraw.Draw(picture).ellipse([*rng.integers(0, 300, 2), *rng.integers(310, 470, 2)], fill=THINGS and "red")
-        picture.save(folder / "images" / f"{i:04}.jpg", quality=90)
-        for j, thing in enumerate(rng.permutation(THINGS)[:per_image]):
-            prompt = f"Is there a {thing} in the image?"
-            rows.append(
-                {"id": f"{i}-{j}", "prompt": prompt, "target": "yes" if j % 2 else "no", "image": f"{i:04}.jpg"}
-            )
-    (folder / "card.toml").write_text(
-        'name = "perf"\ntitle = "Perf"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\nimages = "images"\n'
-        f"[generation]\nmax_tokens = {TOKENS}\n"
-    )
-    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
 
 
 def make_model(folder: Path, shape: str, device: str, dtype: str) -> Loaded:
@@ -111,76 +82,6 @@ def make_model(folder: Path, shape: str, device: str, dtype: str) -> Loaded:
     return Loaded(model, processor, family_of("llava"), "sdpa")
 
 
-class Clock:
-    """The seconds spent within the model, counted at its outermost call."""
-
-    def __init__(self, model: Any) -> None:
-        self.spent: dict[str, float] = {}
-        self.depth, self.device = 0, model.device
-        self.calls = 0
-        plain = model.forward
-
-        @functools.wraps(plain)  # generate looks at the parameters
-        def forward(*args: Any, **settings: Any) -> Any:
-            kind = "pictures" if settings.get("pixel_values") is not None else (
-                "questions" if settings["input_ids"].shape[1] > 1 else "answers"
-            )  # fmt: skip
-            began = self.now()
-            out = plain(*args, **settings)
-            self.spent[kind] = self.spent.get(kind, 0.0) + self.now() - began
-            self.calls += 1
-            return out
-
-        model.forward = forward
-
-    def now(self) -> float:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-
-def plain(loaded: Loaded, requests: Sequence[Any], text: Callable[[str], str], size: int, greedy: bool) -> list[str]:
-    """What a harness does: batches in the given order, every question with its own picture."""
-    from PIL import Image
-
-    answers = []
-    for start in range(0, len(requests), size):
-        batch = requests[start : start + size]
-        pictures = [[Image.open(r.image).convert("RGB")] for r in batch]
-        inputs = loaded.processor(
-            images=pictures, text=[text(r.prompt) for r in batch], return_tensors="pt", padding=True
-        ).to(loaded.model.device, dtype=loaded.model.dtype)
-        with torch.inference_mode():
-            tokens = loaded.model.generate(
-                **inputs, max_new_tokens=TOKENS, **({"do_sample": False} if greedy else {"do_sample": True, "top_k": 0})
-            )
-        answers += loaded.tokenizer.batch_decode(tokens[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
-    return [answer.strip() for answer in answers]
-
-
-def administered(folder: Path, model_folder: Path, loaded: Loaded, batch: int) -> dict[str, Any]:
-    """HQM's way, into a store on disk: the seconds of planning, asking and storing, and what was asked."""
-    for leftover in folder.glob("store.sqlite*"):
-        leftover.unlink()
-    began = time.perf_counter()
-    with hqm.Store(folder / "store.sqlite") as store:
-        benchmark = hqm.load(str(folder))
-        respondent = TransformersRespondent(
-            RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device), batch=batch
-        )
-        respondent.__dict__["_loaded"] = loaded
-        asks, assignment = hqm.Asks(store), hqm.assign(respondent, benchmark)
-        forms = [benchmark.original, benchmark.original, benchmark.parallel(benchmark.original)]
-        orders = [hqm.Administration(form, run) for form, run in zip(forms, (0, 1, 0), strict=True)]
-        jobs = [hqm.plan(asks, assignment, order) for order in orders]
-        requests = [request for job in jobs for _, request in job.todo.values()]
-        planned = time.perf_counter() - began
-        respondent._loaded  # noqa: B018 (loaded before the clock starts, as for the rivals)
-        outcome = hqm.administer(store, jobs)
-        seconds = time.perf_counter() - began
-    return {"asked": outcome.asked, "seconds": seconds, "planned": planned, "requests": requests}
-
-
 def start_times() -> dict[str, float]:
     """The best of five starts of the command line."""
     best = {}
@@ -194,8 +95,14 @@ def start_times() -> dict[str, float]:
     return best
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for option in ("--matrix", "--passes"):
+        if option in words:
+            module = importlib.import_module(f"tests.perf.{option[2:]}")
+            module.main([word for word in words if word != option])
+            return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shape", choices=SHAPES, default="small")
     parser.add_argument("--device", default="cpu")
@@ -208,7 +115,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     if options.threads:
         torch.set_num_threads(options.threads)
     results: dict[str, Any] = {
@@ -233,14 +140,11 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
     weights = sum(p.numel() for p in loaded.model.parameters())
     print(f"{weights / 1e6:.1f} M weights, {options.images} pictures x {per_image} questions x 3", flush=True)
 
-    def text(question: str) -> str:
-        return f"USER: <image>\n{question} ASSISTANT:"
-
     # the same answers: a few pictures, greedily, every way
     small = benchmark_folder(scratch / "few", 4, per_image)
     asked = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
-    alone, batched = (plain(loaded, asked, text, size, True) for size in (1, 8))
-    ours = answers_of(small, scratch / "model", loaded, asked)
+    alone, batched = ([a.text for a in plain(loaded, asked, size, greedy=True)] for size in (1, 8))
+    ours = answers_of(respondent_of(scratch / "model", loaded), asked)
     same = {"batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
             "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)]))}  # fmt: skip
 
@@ -251,9 +155,8 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
     requests: list[Any] = []
     for turn in range(options.rounds):
         before, calls = dict(clock.spent), clock.calls
-        worked = time.process_time()
         run = administered(folder, scratch / "model", loaded, options.hqm_batch)
-        cores.setdefault("HQM", []).append((time.process_time() - worked) / run["asked"])
+        cores.setdefault("HQM", []).append(run["worked"] / run["asked"])
         requests = run["requests"]
         spent = {kind: seconds - before.get(kind, 0.0) for kind, seconds in clock.spent.items()}
         runs.append(
@@ -271,7 +174,7 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
         for size in (1, *options.batches):
             questions = part if size > 1 else part[: max(8, len(part) // 2)]
             began, worked = clock.now(), time.process_time()
-            plain(loaded, questions, text, size, False)
+            plain(loaded, questions, size)
             cores.setdefault(f"generate, batch {size}", []).append((time.process_time() - worked) / len(questions))
             rates.setdefault(f"generate, batch {size}", []).append(len(questions) / (clock.now() - began))
             print(f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s", flush=True)
@@ -293,15 +196,6 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
             "milliseconds_a_question": 1000 * (last["seconds"] - inside) / last["asked"],
         },
     }
-
-
-def answers_of(folder: Path, model_folder: Path, loaded: Loaded, requests: Sequence[Any]) -> list[str]:
-    """HQM's greedy answers to these requests, in their order."""
-    respondent = TransformersRespondent(RespondentName.parse(f"hf/{model_folder}"), device=str(loaded.model.device))
-    respondent.__dict__["_loaded"] = loaded
-    asked = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests]
-    replies = {id(request): response.text for batch in respondent.answer(asked) for request, response in batch}
-    return [replies[id(request)] for request in asked]
 
 
 if __name__ == "__main__":
