@@ -231,12 +231,11 @@ def begin(
     buffers = Buffers.of(prefixes, width + wide * _AHEAD)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
-    unseen = torch.finfo(dtype).min
     places = torch.arange(before, device=device)
-    prefix = torch.where(places >= torch.tensor(begins, device=device)[:, None], 0.0, unseen).to(dtype)
+    prefix = _hidden(places < torch.tensor(begins, device=device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
     last = torch.tensor(ends, device=device) - 1
-    hidden = torch.full((len(blocks), 1, wide, buffers.capacity), unseen, dtype=dtype, device=device)
+    hidden = torch.full((len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
     # where each row's question ends: its slot, the last one again where a block has fewer rows
     source = [[s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
               for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
@@ -246,7 +245,7 @@ def begin(
     for start in range(0, len(blocks), stride):
         part = slice(start, start + stride)
         same = (slot[part, :, None] == slot[part, None, :]) & (slot[part, :, None] >= 0) & causal
-        within = torch.where(same, 0.0, unseen).to(dtype)
+        within = _hidden(~same, dtype)
         mask = torch.cat([prefix[part, None, :].expand(-1, width, -1), within], dim=2)[:, None]
         out = model(
             input_ids=ids[part],
@@ -271,3 +270,10 @@ def begin(
     following = position.gather(1, last[query]) + 1
     running = Running(model, buffers, hidden, following, tokens, shift, members, begins)
     return dict(zip(rows, chosen.tolist(), strict=True)), running
+
+
+def _hidden(unseen: Any, dtype: Any) -> Any:
+    """What is added to attention scores: the least number where a place is not seen."""
+    import torch
+
+    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, torch.finfo(dtype).min)
