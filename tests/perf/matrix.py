@@ -4,16 +4,19 @@
     python tests/perf/respondents.py --matrix --models llava qwen2_vl_4 --work yesno6 caption24 --tokens 576
 
 Every cell is one run of one process: the same model object, pictures, requests, sampling and threads for all ways, which take
-turns. HQM plans, asks and stores everything, into a store on disk. The rival does what a harness does with every batch: opens the
-pictures, runs the processor, `generate` (padded on the left, until all rows have ended), decodes. It is timed at every size in
-`--batches` on a random part of the same requests, in their order: at least two batches, and at least `--least` seconds. The
-ratio is HQM's rate over that of the best batch (the median of the rounds, each); the ratio by processor seconds is made alike, and hardly depends on what
-else the machine does. HQM's time holds its check of the first answers against plain `generate`, once a run, which weighs more in a
-run as small as these than in a real one.
+turns. HQM plans, asks and stores everything, into a store on disk. The rival does what a harness does with every batch: opens
+the pictures, runs the processor, `generate` (padded on the left, until all rows have ended), decodes. It is timed at every size
+in `--batches` on a random part of the same requests, in their order: at least two batches, and at least `--least` seconds.
 
-Work: `yesno1` and `yesno6` are one and six yes/no questions a picture, `caption24` and `caption128` one caption of at most so many
-tokens; each is put three times: the original, the original again, and the parallel form. Captions end by chance: the end token's score has a bias, in the
-model itself, by which sampled captions take about .6 of the tokens on average; the mean lengths are printed.
+The ratio is HQM's rate over that of the best batch, the median of the rounds for each. The ratio by processor seconds is made
+alike; with one thread (`--threads 1`) it hardly depends on what else the machine does, with more of them torch's threads wait
+for each other at full speed, which counts. HQM's time holds its check of the first answers against plain `generate`, once a run,
+which weighs more in runs as small as these than in a real one: few `--images` make small ratios.
+
+Work: `yesno1` and `yesno6` are one and six yes/no questions a picture, `caption24` and `caption128` one caption of at most so
+many tokens; each is put three times: the original, the original again, and the parallel form. Captions end by chance: the end
+token's score has a bias, in the model itself, by which sampled captions take about .6 of the tokens on average; the mean lengths
+are printed.
 """
 
 from __future__ import annotations
@@ -96,6 +99,9 @@ class Cell:
     """Way -> the share of greedy answers equal to those of plain `generate` at batch 1."""
     load: float = 0.0
     seconds: float = 0.0
+    """The whole cell's."""
+    planned: list[float] = field(default_factory=list)
+    """The part of HQM's seconds in which it read the benchmark and planned, round by round."""
     best: str = ""
     ratio: float = 0.0
     best_by_processor: str = ""
@@ -176,6 +182,7 @@ def measured(
                 run = administered(folder, scratch / "model", loaded, options.hqm_batch)
                 count, seconds, worked = run["asked"], run["seconds"], run["worked"]
                 lengths["HQM"].append(run["tokens"])
+                cell.planned.append(run["planned"])
             else:
                 count, seconds, worked = 0, 0.0, 0.0
                 while seconds < options.least or not count:

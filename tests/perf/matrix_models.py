@@ -22,10 +22,13 @@ DECODER: dict[str, Any] = {
     "num_key_value_heads": 6, "head_dim": 32, "initializer_range": 0.1, "max_position_embeddings": 4096,
 }  # fmt: skip
 TOWER: dict[str, Any] = {
-    "hidden_size": 96, "intermediate_size": 384, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4,
     "initializer_range": 0.1,
 }  # fmt: skip
-QWEN_TOWER: dict[str, Any] = {"depth": 3, "embed_dim": 96, "num_heads": 4, "mlp_ratio": 4, "initializer_range": 0.1}
+"""A vision tower of a twentieth of the decoder's weights, as LLaVA-1.5-7B's has: a larger one, which HQM runs once a picture, would
+make every ratio larger."""
+QWEN_TOWER: dict[str, Any] = {"depth": 2, "embed_dim": 32, "num_heads": 2, "mlp_ratio": 4, "initializer_range": 0.1}
+"""Narrower, for it sees four patches a token, all at once."""
 PATCH = 14
 _SHAPES = ((640, 480), (480, 640), (640, 360), (640, 224))
 """Four shapes of pictures, which LLaVA-NeXT cuts into different tiles."""

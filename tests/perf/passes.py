@@ -85,7 +85,7 @@ def amber_questions() -> tuple[list[list[str]], str]:
 def counted(model: Any) -> Iterator[Passes]:
     """Count what goes through a model meanwhile."""
     passes, within = Passes(), [0]
-    mark, one = model.config.image_token_id, model.config.image_seq_length
+    mark, of_one = model.config.image_token_id, model.config.image_seq_length
     forward, generate = model.forward, model.generate
 
     @functools.wraps(forward)  # generate looks at the parameters
@@ -93,7 +93,7 @@ def counted(model: Any) -> Iterator[Passes]:
         passes.calls += 1
         if settings.get("input_ids") is None:
             raise RuntimeError("the model was called without input_ids, by which its pictures are counted")
-        read = int((settings["input_ids"] == mark).sum()) / one
+        read = int((settings["input_ids"] == mark).sum()) / of_one
         if within[0]:
             passes.within_generate += read
         else:

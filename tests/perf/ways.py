@@ -17,6 +17,7 @@ import hqm
 from hqm.respondents.base import RespondentName
 from hqm.respondents.loading import Loaded
 from hqm.respondents.transformers import TransformersRespondent
+from hqm.text import storable
 
 THINGS = (
     "dog cat car bus person chair table cup bottle book clock phone bird horse sheep cow bear kite boat train".split()
@@ -146,7 +147,8 @@ def plain(loaded: Loaded, requests: Sequence[Any], size: int, *, greedy: bool = 
         texts = tokenizer.batch_decode(new, skip_special_tokens=True)
         ended = new == loaded.model.generation_config.eos_token_id
         lengths = torch.where(ended.any(dim=1), ended.int().argmax(dim=1) + 1, new.shape[1]).tolist()
-        answers += [Answer(text.strip(), length) for text, length in zip(texts, lengths, strict=True)]
+        # a model of random weights may say NUL, which no store can hold
+        answers += [Answer(storable(text.strip()), length) for text, length in zip(texts, lengths, strict=True)]
     return answers
 
 
