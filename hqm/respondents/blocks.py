@@ -18,7 +18,7 @@ from hqm.respondents.reading import Seen
 
 _AHEAD = 32
 """Tokens of every row for which room is made at a time."""
-_BESIDE = 256
+_BESIDE = 48
 """How many places questions and answers may take beside twice the prefix: more would cost more than to repeat it."""
 _TIRED = 0.75
 """Rows are put together anew when fewer of them than this share go on."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,8 +28,8 @@ from hqm.respondents.reading import Prompt, Reader, Unsplit
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
-_CHECKED = 4
-"""Rows of the first batch that are compared with plain `generate`."""
+_CHECKED, _BEGINNING = 4, 16
+"""Rows that are compared with plain `generate`, and how many of their tokens."""
 _NEAR = 0.1
 """In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
 _FREE = 0.25
@@ -140,9 +139,12 @@ class Engine:
             failed = False
             try:
                 with torch.inference_mode():
-                    if taken and (not joins or taken[0][1].picture is None):
-                        held += self._whole(taken, temperature, top_p, max_tokens)
-                        running = running if running.packs == self.packs else flow()
+                    if taken and self.sharing not in self._checked:
+                        self._settle(taken, temperature, top_p, max_tokens)
+                        running = flow()
+                    if taken and (self.sharing != "prefix" or taken[0][1].picture is None):
+                        chooser = self._chooser(taken, temperature, top_p)
+                        held += self._apart(taken, chooser, max_tokens)
                     elif taken:
                         self._enter(running.chooser, taken)
                         running.admit(taken, waiting.next_picture)
@@ -178,45 +180,41 @@ class Engine:
         if held:
             yield held
 
-    def _enter(self, chooser: Chooser, taken: Sequence[Taken], watch: Sequence[int] = ()) -> None:
+    def _enter(self, chooser: Chooser, taken: Sequence[Taken], *, watch: bool = False) -> None:
         for number, prompt in taken:
-            chooser.enter(number, prompt.seed, self._words.of(prompt.words), watch=number in watch)
+            chooser.enter(number, prompt.seed, {} if watch else self._words.of(prompt.words), watch=watch)
 
-    def _whole(
-        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
-    ) -> list[tuple[int, Drawn | None]]:
-        """Answer these and no others; the first ones of a way of sharing are compared with plain `generate`."""
+    def _chooser(self, taken: Sequence[Taken], temperature: float, top_p: float, *, watch: bool = False) -> Chooser:
+        chooser = Chooser(temperature, top_p)
+        self._enter(chooser, taken, watch=watch)
+        return chooser
 
-        def entered(some: Sequence[Taken], watch: Sequence[int] = ()) -> Chooser:
-            chooser = Chooser(temperature, top_p)
-            self._enter(chooser, some, watch)
-            return chooser
+    def _apart(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
+        """Answer these and no others, without a shared prefix."""
+        ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
+            "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
+        }  # fmt: skip
+        level = "nothing" if taken[0][1].picture is None else self.sharing
+        return ways[level](taken, chooser, max_tokens)
 
-        if any(prompt.picture is None for _, prompt in taken):
-            return self._plain(taken, entered(taken), max_tokens)
-        compared = _spread(taken)
-        watch = [number for number, _ in compared]
-        while True:
-            ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
-                "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
-            }  # fmt: skip
-            level = self.sharing
-            drawing = entered(taken, () if level in self._checked else watch)
+    def _settle(self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int) -> None:
+        """Find out what can be shared: a few answers are begun with it, and by plain `generate`."""
+        few = _spread(taken) if taken[0][1].picture is not None else []
+        tokens = min(max_tokens, _BEGINNING)
+        while few and self.sharing not in self._checked:
+            level, drawing = self.sharing, self._chooser(few, temperature, top_p, watch=True)
             try:
-                drawn = ways[level](taken, drawing, max_tokens)
+                drawn = self._apart(few, drawing, tokens)
             except Unsplit as unsplit:
                 self.share_less(unsplit.why)
                 continue
-            if level not in self._checked:
-                again = entered(compared, watch)
-                if not self._same(dict(drawn), drawing, dict(self._plain(compared, again, max_tokens)), again):
-                    if level == "prefix" and self.packs:
-                        self.packs = False
-                        continue
-                    self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
-                    continue
+            plain = self._chooser(few, temperature, top_p, watch=True)
+            if self._same(dict(drawn), drawing, dict(self._plain(few, plain, tokens)), plain):
                 self._checked.add(level)
-            return drawn
+            elif level == "prefix" and self.packs:
+                self.packs = False
+            else:
+                self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
 
     def _same(
         self, drawn: dict[int, Drawn | None], drawing: Chooser, again: dict[int, Drawn | None], plain: Chooser
@@ -225,7 +223,7 @@ class Engine:
         import torch
 
         if torch.finfo(self.model.dtype).bits >= 32:
-            return all(_tokens(one) == _tokens(drawn[number]) for number, one in again.items())
+            return drawn == again
         return all(float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR for row in plain.watched)
 
     # --- plain ---
@@ -326,18 +324,15 @@ class Engine:
         return [(row, self._drawn(tokens, chooser.leave(row))) for row, tokens in flow.collect()]
 
 
-def _tokens(drawn: Drawn | None) -> list[int]:
-    return drawn.tokens if drawn else []
-
-
 def _spread(taken: Sequence[Taken]) -> list[Taken]:
-    """A few rows, of different pictures where there are any."""
-    pictures: Counter[object] = Counter()
+    """A few rows: two different questions of a picture, where there are any, and other pictures."""
+    asked: dict[object, list[str]] = {}
     ranks = []
     for place, (_, prompt) in enumerate(taken):
-        ranks.append((pictures[prompt.picture_key], place))
-        pictures[prompt.picture_key] += 1
-    return [taken[place] for _, place in sorted(sorted(ranks)[:_CHECKED], key=lambda rank: rank[1])]
+        texts = asked.setdefault(prompt.picture_key, [])
+        ranks.append((prompt.text in texts, len(texts) > 1, place))
+        texts.append(prompt.text)
+    return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED]]
 
 
 class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
