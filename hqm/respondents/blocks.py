@@ -18,8 +18,8 @@ from hqm.respondents.reading import Seen
 
 _AHEAD = 32
 """Tokens of every row for which room is made at a time."""
-_BESIDE = 48
-"""How many places questions and answers may take beside twice the prefix: more would cost more than to repeat it."""
+_WIDEST = 2
+"""Questions and answers beside each other take so many times the places of their prefix at most: else it is repeated."""
 _TIRED = 0.75
 """Rows are put together anew when fewer of them than this share go on."""
 
@@ -55,7 +55,7 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
         key, block = tuple(tail), last.get(id(seen))
         if block is not None:
             further = max_tokens + (0 if key in block.slots else len(key))
-            if block.places + further > 2 * len(seen.prefix) + _BESIDE:
+            if block.places + further > _WIDEST * len(seen.prefix):
                 block = None
         if block is None:
             block = last[id(seen)] = Block(seen)
@@ -92,6 +92,11 @@ class Running:
     members: list[list[int | None]]
     begins: list[int]
     cache: Any = None
+    first: int = 0
+    """How many rows there were."""
+
+    def __post_init__(self) -> None:
+        self.first = self.alive
 
     @property
     def alive(self) -> int:
@@ -101,7 +106,7 @@ class Running:
     @property
     def tired(self) -> bool:
         """Whether so many rows are finished that the others should be put together anew."""
-        return self.alive < _TIRED * len(self.members) * len(self.members[0])
+        return self.alive < _TIRED * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
