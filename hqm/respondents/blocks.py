@@ -265,15 +265,60 @@ def begin(
         hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]
     buffers.length = before + width
     logits = scores[0] if len(scores) == 1 else torch.cat(scores)
+    following = position.gather(1, last[query]) + 1
+    return _drawn(model, blocks, buffers, hidden, following, shift, before, lambda b, q: logits[b, query[b, q]], choose)
+
+
+def begin_read(
+    model: Any, blocks: Sequence[Block], prompts: Sequence[Part], shift: Any, scores: Any, choose: Choose, first: int
+) -> tuple[dict[int, int], Running]:
+    """Draw the first token of rows whose whole prompts were read.
+
+    Parameters
+    ----------
+    prompts
+        The blocks' prompts, in their order.
+    scores
+        What the model says of the token behind each, shape (blocks, vocabulary).
+    first
+        The position of a prompt's first token.
+    """
+    import torch
+
+    device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
+    buffers = Buffers.of(prompts, wide * _AHEAD)
+    lengths = torch.tensor([len(block.seen.prefix) for block in blocks], device=device)[:, None]
+    places = torch.arange(buffers.capacity, device=device)
+    unseen = (places < buffers.length - lengths) | (places >= buffers.length)
+    hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
+    following = (lengths + first).repeat(1, wide)
+    return _drawn(model, blocks, buffers, hidden, following, shift, buffers.length, lambda b, _q: scores[b], choose)
+
+
+def _drawn(
+    model: Any,
+    blocks: Sequence[Block],
+    buffers: Buffers,
+    hidden: Any,
+    position: Any,
+    shift: Any,
+    read: int,
+    scores: Callable[[Any, Any], Any],
+    choose: Choose,
+) -> tuple[dict[int, int], Running]:
+    """Draw the first token of every row of blocks that were read: their prefixes end at the place `read`."""
+    import torch
+
+    device, wide = model.device, position.shape[1]
+    begins = [read - len(block.seen.prefix) for block in blocks]
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
     at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
     rows = [row for block in blocks for row in block.rows]
     of_block, of_row = (torch.tensor(column, device=device) for column in zip(*at, strict=True))
-    chosen = choose(logits[of_block, query[of_block, of_row]].float(), rows)
+    chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
-    following = position.gather(1, last[query]) + 1
-    running = Running(model, buffers, hidden, following, tokens, shift, members, begins)
+    running = Running(model, buffers, hidden, position, tokens, shift, members, begins)
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 
 

@@ -24,7 +24,7 @@ from hqm.respondents.drawing import Chooser, Words
 from hqm.respondents.families import Sharing
 from hqm.respondents.flow import Flow
 from hqm.respondents.loading import Loaded
-from hqm.respondents.reading import Prompt, Reader, Unsplit
+from hqm.respondents.reading import Prompt, Reader, Seen, Unsplit
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
@@ -36,6 +36,8 @@ _FREE = 0.25
 """Further rows join when so large a share of the places is free."""
 _SHORT, _TOGETHER = 16, 64
 """Rows that plain `generate` answers together at most, where answers may be longer than a few tokens: the longest is waited for."""
+_TOWERS = 256
+"""Pictures of which the vision tower's output is kept."""
 _HELD = 0.25
 """Seconds for which answers are held, so that many are stored together."""
 
@@ -77,6 +79,9 @@ class Engine:
         """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
         self.most: int | None = None
         """The most rows that are answered at a time, once memory ran out."""
+        self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
+        """Whether prompts that share no prefix are read once for all their runs; no longer once a model gave other answers so."""
+        self._first = loaded.family.first_position
         self._checked: set[Sharing] = {"nothing"}
         if self.sharing != "prefix":
             self._say()
@@ -85,6 +90,19 @@ class Engine:
     def how(self) -> str:
         """What is shared, and why no more."""
         return f"{_IN_WORDS[self.sharing]}: {self.why}" if self.why else _IN_WORDS[self.sharing]
+
+    @property
+    def _joins(self) -> bool:
+        """Whether rows can be taken up while others are being answered."""
+        return self.sharing in self._checked and (
+            self.sharing == "prefix" or (self.sharing == "features" and self.whole)
+        )
+
+    def _flow(self, chooser: Chooser, max_tokens: int) -> Flow:
+        whole = self._looked_at if self.sharing == "features" else None
+        return Flow(
+            self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs, whole=whole, first=self._first
+        )
 
     def _say(self) -> None:
         logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
@@ -123,13 +141,13 @@ class Engine:
 
         def flow() -> Flow:
             chooser = Chooser(temperature, top_p)
-            return Flow(self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs)
+            return self._flow(chooser, max_tokens)
 
         running, largest = flow(), 0
         held: list[tuple[int, Drawn | None]] = []
         told = time.monotonic()
         while waiting.more or running.alive:
-            joins = self.sharing == "prefix" and "prefix" in self._checked
+            joins = self._joins
             most = min(limit, self.most or limit)
             if not joins and max_tokens > _SHORT:
                 most = min(most, _TOGETHER)
@@ -142,7 +160,7 @@ class Engine:
                     if taken and self.sharing not in self._checked:
                         self._settle(taken, temperature, top_p, max_tokens)
                         running = flow()
-                    if taken and (self.sharing != "prefix" or taken[0][1].picture is None):
+                    if taken and (not self._joins or taken[0][1].picture is None):
                         chooser = self._chooser(taken, temperature, top_p)
                         held += self._apart(taken, chooser, max_tokens)
                     elif taken:
@@ -152,7 +170,10 @@ class Engine:
                         running.step()
             except Unsplit as unsplit:
                 waiting.back(taken)
-                self.share_less(unsplit.why)
+                if self.sharing == "features" and self.whole:
+                    self.whole = False
+                else:
+                    self.share_less(unsplit.why)
             except (RuntimeError, MemoryError) as error:
                 failed = is_out_of_memory(error)
                 if not failed:
@@ -192,8 +213,10 @@ class Engine:
     def _apart(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
         """Answer these and no others, without a shared prefix."""
         ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
-            "prefix": self._shared, "features": self._with_features, "nothing": self._plain,
-        }  # fmt: skip
+            "prefix": self._shared,
+            "features": self._shared if self.whole else self._with_features,
+            "nothing": self._plain,
+        }
         level = "nothing" if taken[0][1].picture is None else self.sharing
         return ways[level](taken, chooser, max_tokens)
 
@@ -205,14 +228,21 @@ class Engine:
             level, drawing = self.sharing, self._chooser(few, temperature, top_p, watch=True)
             try:
                 drawn = self._apart(few, drawing, tokens)
-            except Unsplit as unsplit:
-                self.share_less(unsplit.why)
+            except Exception as error:  # a model whose forward pass is not that of others ends in any way
+                if level == "features" and self.whole and not is_out_of_memory(error):
+                    self.whole = False
+                elif isinstance(error, Unsplit):
+                    self.share_less(error.why)
+                else:
+                    raise
                 continue
             plain = self._chooser(few, temperature, top_p, watch=True)
             if self._same(dict(drawn), drawing, dict(self._plain(few, plain, tokens)), plain):
                 self._checked.add(level)
             elif level == "prefix" and self.packs:
                 self.packs = False
+            elif level == "features" and self.whole:
+                self.whole = False
             else:
                 self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
 
@@ -279,7 +309,7 @@ class Engine:
         known = {p.picture_key: self._towers.get(p.picture_key) for p in prompts}
         for prompt in prompts:
             if known[prompt.picture_key] is None:
-                known[prompt.picture_key] = self._look(prompt)
+                known[prompt.picture_key] = self._caught(self.reader.inputs([prompt]))
         self._towers = known
         try:
             inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
@@ -288,20 +318,35 @@ class Engine:
         with self._replayed([known[p.picture_key] for p in prompts]):
             return self._plain(taken, chooser, max_tokens, inputs)
 
-    def _look(self, prompt: Prompt) -> Any:
-        """The vision tower's output for one picture; nothing else runs."""
+    def _caught(self, inputs: Any) -> Any:
+        """The vision tower's output; nothing else runs."""
 
         def catch(_module: Any, _inputs: Any, output: Any) -> None:
             raise _Caught(output)
 
         handle = self.model.get_submodule(self._tower).register_forward_hook(catch)
         try:
-            self.model.generate(**self.reader.inputs([prompt]), max_new_tokens=1)
+            self.model.generate(**inputs, max_new_tokens=1)
         except _Caught as caught:
             return caught.output
         finally:
             handle.remove()
         raise Unsplit("its vision tower is not asked for a picture")
+
+    @contextmanager
+    def _looked_at(self, prompts: Sequence[Seen]) -> Iterator[None]:
+        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through it together."""
+        if not self._tower:
+            raise Unsplit("its vision tower is not where it is looked for")
+        new = list({p.picture: p for p in prompts if p.picture not in self._towers}.values())
+        if new:
+            inputs = self.reader.joined([(prompt, []) for prompt in new])
+            parts = _parted(self._caught(inputs), [len(prompt.tensors["pixel_values"]) for prompt in new])
+            if len(self._towers) > _TOWERS:
+                self._towers = {p.picture: self._towers[p.picture] for p in prompts if p.picture in self._towers}
+            self._towers |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
+        with self._replayed([self._towers[prompt.picture] for prompt in prompts]):
+            yield
 
     @contextmanager
     def _replayed(self, outputs: Sequence[Any]) -> Iterator[None]:
@@ -317,7 +362,7 @@ class Engine:
     def _shared(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise Unsplit("an encoder-decoder has no prefix to share")
-        flow = Flow(self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs)
+        flow = self._flow(chooser, max_tokens)
         flow.admit(taken)
         while flow.alive:
             flow.step()
@@ -353,3 +398,20 @@ def _joined(outputs: Sequence[Any]) -> Any:
     if hasattr(first, "keys"):
         return type(first)(**{key: _joined([output[key] for output in outputs]) for key in first})
     return type(first)(_joined(part) for part in zip(*outputs, strict=True))
+
+
+def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
+    """One module's output as that of each picture; `sizes` are the pictures' rows in what went in."""
+    import torch
+
+    if output is None:
+        return [None] * len(sizes)
+    if isinstance(output, torch.Tensor):
+        if len(output) != sum(sizes):
+            raise Unsplit("its vision tower's output does not come apart by pictures")
+        return list(output.split(list(sizes)))
+    if hasattr(output, "keys"):
+        columns = {key: _parted(output[key], sizes) for key in output}
+        return [type(output)(**{key: column[place] for key, column in columns.items()}) for place in range(len(sizes))]
+    rows = zip(*(_parted(part, sizes) for part in output), strict=True)
+    return [type(output)(row) for row in rows]

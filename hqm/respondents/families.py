@@ -45,6 +45,8 @@ class Family:
     """Whether its processor takes the pictures as one list a prompt."""
     needs: tuple[str, ...] = ()
     """Modules that its processor cannot do without, and HQM does not bring."""
+    first_position: int = 0
+    """The position that its decoder gives the first token."""
     refusal: str = ""
     """For a family that cannot answer: the sentence that says why."""
 
@@ -78,6 +80,7 @@ FAMILIES: tuple[Family, ...] = (
         why="its picture and question see each other both ways, so that no prefix is the same for two questions",
         form="<image>answer en {question}",
         source="transformers' page of PaliGemma; the task prefixes of its model cards",
+        first_position=1,
     ),
     Family(
         "BLIP-2",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from hqm.respondents.batching import Taken
-from hqm.respondents.blocks import Running, begin, blocks_of, together
+from hqm.respondents.blocks import Running, begin, begin_read, blocks_of, together
 from hqm.respondents.cache import Part
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.prefix import Prefill, Questions, decode_rows
@@ -27,13 +28,28 @@ class Flow:
         The tokens that end an answer.
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is repeated for each.
+    whole
+        How prompts are read that share no prefix: a context for the prompts that run together, within which the vision tower
+        gives what it gave before. Each prompt is then read once for all its runs.
+    first
+        The position of a prompt's first token.
     """
 
     def __init__(
-        self, model: Any, reader: Reader, ends: frozenset[int], chooser: Chooser, max_tokens: int, *, packs: bool
+        self,
+        model: Any,
+        reader: Reader,
+        ends: frozenset[int],
+        chooser: Chooser,
+        max_tokens: int,
+        *,
+        packs: bool,
+        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]] | None = None,
+        first: int = 0,
     ) -> None:
         self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
         self.chooser, self.max_tokens = chooser, max_tokens
+        self.whole, self.first = whole, first
         self.finished: list[tuple[int, list[int]]] = []
         self._asked: dict[int, Taken] = {}
         self._tokens: dict[int, list[int]] = {}
@@ -71,9 +87,12 @@ class Flow:
         Unsplit
             A prompt does not come apart; none of them was taken up.
         """
-        split = self.reader.split([prompt for _, prompt in taken])
+        split = self.reader.split([prompt for _, prompt in taken], one_head=self.whole is None)
         self._asked |= {number: (number, prompt) for number, prompt in taken}
         rows = [(number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)]
+        if self.whole is not None:
+            self._join(*self._read(rows, self.whole))
+            return
         beside = [row for row in rows if self._fits(row[1], row[2])]
         self._in_rows([row for row in rows if not self._fits(row[1], row[2])])
         if not beside:
@@ -95,12 +114,41 @@ class Flow:
         if last is not None and id(last) in prefixes:
             part, own = prefixes[id(last)]
             self._kept = last, part.copied(), own
+        self._join(drawn, fresh)
+
+    def _join(self, drawn: dict[int, int], fresh: Running) -> None:
+        """Let rows that have begun go on with the others."""
         self._note(drawn, fresh)
-        self._running = (
-            fresh
-            if self._running is None and not fresh.tired
-            else together([part for part in (self._running, fresh) if part is not None])
-        )
+        if self._running is None and not fresh.tired:
+            self._running = fresh
+        else:
+            self._running = together([part for part in (self._running, fresh) if part is not None])
+
+    def _read(
+        self,
+        rows: Sequence[tuple[int, Seen, Sequence[int]]],
+        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]],
+    ) -> tuple[dict[int, int], Running]:
+        """Read whole prompts, each once, and draw the first token of every row."""
+        import torch
+
+        prompts: dict[tuple[int, tuple[int, ...]], Seen] = {}
+        for _, seen, tail in rows:
+            prompts.setdefault((id(seen), tuple(tail)), seen.before(tail))
+        asked: list[tuple[int, Seen, Sequence[int]]] = [
+            (number, prompts[id(seen), tuple(tail)], ()) for number, seen, tail in rows
+        ]
+        parts: dict[int, tuple[Part, Any, Any]] = {}
+        for group in alike(list(prompts.values()), self._most):
+            with whole(group):
+                prefill = Prefill.of(self.model, group)
+            for place, prompt in enumerate(group):
+                shift = None if prefill.shift is None else prefill.shift[place : place + 1]
+                parts[id(prompt)] = prefill.part([place]), shift, prefill.scores[place]
+        blocks = blocks_of(asked, self.max_tokens)
+        read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
+        shift = None if shifts[0] is None else torch.cat(shifts)
+        return begin_read(self.model, blocks, read, shift, torch.stack(scores), self.chooser.choose, self.first)
 
     def step(self) -> None:
         """Draw another token of every row."""

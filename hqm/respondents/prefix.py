@@ -22,6 +22,8 @@ class Prefill:
     """The length of every picture's prefix."""
     shift: Any
     """What has to be added to the positions behind each picture, shape (pictures, 1), or None."""
+    scores: Any
+    """What the model says of the token behind each prefix, shape (pictures, vocabulary)."""
 
     @classmethod
     def of(cls, model: Any, seen: Sequence[Seen]) -> Prefill:
@@ -41,12 +43,18 @@ class Prefill:
         device = model.device
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         tensors = {key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors}
+        ends = sorted(set(lengths))
         out = model(
-            **{key: value.to(device) for key, value in texts.items()}, **tensors, use_cache=True, logits_to_keep=1
+            **{key: value.to(device) for key, value in texts.items()},
+            **tensors,
+            use_cache=True,
+            logits_to_keep=torch.tensor(ends, device=device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
         cache = out.past_key_values
-        return cls(cache, layers_of(cache), lengths, getattr(model.base_model, "rope_deltas", None))
+        shift = getattr(model.base_model, "rope_deltas", None)
+        scores = out.logits[range(len(seen)), [ends.index(length) for length in lengths]]
+        return cls(cache, layers_of(cache), lengths, shift, scores)
 
     def part(self, pictures: Sequence[int]) -> Part:
         """These pictures' keys and values, for another cache."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from threading import Lock
 from typing import Any
 
@@ -44,6 +45,17 @@ class Seen:
     kinds: dict[str, Any]
     """Token kinds of the prefix, shape (1, length)."""
     tensors: dict[str, Any]
+    picture: Any
+    """The picture's key."""
+
+    def before(self, tail: Sequence[int]) -> Seen:
+        """The whole prompt: this picture and a question behind it."""
+        import torch
+
+        kinds = {
+            key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1) for key, values in self.kinds.items()
+        }
+        return Seen(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
     def behind(self, head: tuple[int, ...]) -> Seen:
         """The same picture behind another head."""
@@ -56,7 +68,7 @@ class Seen:
             key: torch.cat([values.new_zeros((1, len(head))), values[:, begin:]], dim=1)
             for key, values in self.kinds.items()
         }
-        return Seen(head, (*head, *self.prefix[begin:]), kinds, self.tensors)
+        return Seen(head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -80,6 +92,8 @@ class Reader:
         self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self.lock = Lock()
         """Tokenizers are not made for two threads at once; this one keeps them apart."""
+        self._added: tuple[str, str] | None = None
+        """What the processor adds to a text, once it was looked for."""
         self._sound: set[int] = set()
         """First tokens of questions that are known to stay themselves behind a picture."""
 
@@ -141,6 +155,8 @@ class Reader:
         mark = self.mark()
         if mark is None:
             raise Unsplit("its processor has no picture token to split a prompt at")
+        if not one_head and self._added is None:
+            self._added = self._found(prompts[0], mark)
         rows = self._tokens(prompts)
         parts = []
         heads: dict[Any, tuple[int, ...]] = {key: seen.head for (key, _), seen in self._seen.items()}
@@ -188,9 +204,27 @@ class Reader:
     def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         if not prompts:
             return []
+        added = self._added or ("", "")
+        mark = str(getattr(self.processor, "image_token", ""))
+        texts = (
+            [p.text.replace(mark, mark + added[0]) + added[1] for p in prompts]
+            if any(added)
+            else [p.text for p in prompts]
+        )
         with self.lock:
-            begins = self._begins(prompts[0].text)
-            return list(self.tokenizer([p.text for p in prompts], add_special_tokens=begins)["input_ids"])
+            begins = self._begins(texts[0]) and not any(added)
+            return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
+
+    def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
+        """What the processor puts behind the picture and behind the question, as PaliGemma's does."""
+        whole = self.inputs([prompt])["input_ids"][0].tolist()
+        while mark in whole and whole.count(mark) > 1:
+            whole.remove(mark)
+        for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
+            self._added = added
+            if self._tokens([prompt])[0] == whole:
+                return added
+        return "", ""
 
     def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
         inputs = self.inputs([prompt])
@@ -201,7 +235,7 @@ class Reader:
         self._sound.add(tail[0])
         kinds = {key: inputs[key][:, :length] for key in _TOKEN_KEYS if key in inputs}
         tensors = {key: value for key, value in inputs.items() if key not in _NOT_OF_THE_PICTURE}
-        return Seen(head, tuple(whole[:length]), kinds, tensors)
+        return Seen(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
         """Let go of the pictures seen."""
