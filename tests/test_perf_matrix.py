@@ -64,7 +64,8 @@ def test_the_passes_of_a_picture_are_counted(tmp_path: Path) -> None:
     (row,) = json.loads(file.read_text())["rows"]
     assert row["pictures"] == 3
     assert row["answers"] > 3 * 3 * 7
-    assert row["passes_a_picture"] == 1.0
+    again = row["passes"]["shared"] - row["pictures"]
+    assert 0 <= again <= 4, "those of the first answers, which are compared with plain generate"
     assert row["passes"]["tower"] == row["passes"]["shared"] + row["passes"]["within_generate"]
 
 

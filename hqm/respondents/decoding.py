@@ -15,7 +15,6 @@ import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,8 @@ from hqm.respondents.drawing import Chooser, Words
 from hqm.respondents.families import Sharing
 from hqm.respondents.flow import Flow
 from hqm.respondents.loading import Loaded
-from hqm.respondents.reading import Prompt, Reader, Seen, Unsplit
+from hqm.respondents.reading import Prompt, Reader, Unsplit
+from hqm.respondents.tower import Tower
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
@@ -36,8 +36,6 @@ _FREE = 0.25
 """Further rows join when so large a share of the places is free."""
 _SHORT, _TOGETHER = 16, 64
 """Rows that plain `generate` answers together at most, where answers may be longer than a few tokens: the longest is waited for."""
-_TOWERS = 256
-"""Pictures of which the vision tower's output is kept."""
 _HELD = 0.25
 """Seconds for which answers are held, so that many are stored together."""
 
@@ -73,8 +71,7 @@ class Engine:
         self.sharing: Sharing = loaded.family.sharing
         self.why = loaded.family.why
         self._words = Words(self.tokenizer)
-        self._tower = next((t for t in loaded.family.towers if t in dict(self.model.named_modules())), "")
-        self._towers: dict[Any, Any] = {}
+        self.tower = Tower(self.model, self.reader, loaded.family.towers)
         self.packs = True
         """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
         self.most: int | None = None
@@ -99,7 +96,7 @@ class Engine:
         )
 
     def _flow(self, chooser: Chooser, max_tokens: int) -> Flow:
-        whole = self._looked_at if self.sharing == "features" else None
+        whole = self.tower.kept if self.sharing == "features" else None
         return Flow(
             self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs, whole=whole, first=self._first
         )
@@ -117,7 +114,7 @@ class Engine:
         import torch
 
         self.reader.forget()
-        self._towers.clear()
+        self.tower.forget()
         gc.collect()
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -145,7 +142,7 @@ class Engine:
 
         running, largest = flow(), 0
         held: list[tuple[int, Drawn | None]] = []
-        told = time.monotonic()
+        handed_over = time.monotonic()
         while waiting.more or running.alive:
             joins = self._joins
             most = min(limit, self.most or limit)
@@ -195,9 +192,9 @@ class Engine:
                 else:
                     waiting.back([lost[number] for number in sorted(lost)])
                     self.most = max(1, min(len(lost) // 2, self.most or len(lost)))
-            if held and time.monotonic() - told > _HELD:
+            if held and time.monotonic() - handed_over > _HELD:
                 yield held
-                held, told = [], time.monotonic()
+                held, handed_over = [], time.monotonic()
         if held:
             yield held
 
@@ -303,59 +300,14 @@ class Engine:
         self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
     ) -> list[tuple[int, Drawn | None]]:
         """Plain `generate` with the vision tower's output put in its place."""
-        if not self._tower:
-            raise Unsplit("its vision tower is not where it is looked for")
         prompts = [prompt for _, prompt in taken]
-        known = {p.picture_key: self._towers.get(p.picture_key) for p in prompts}
-        for prompt in prompts:
-            if known[prompt.picture_key] is None:
-                known[prompt.picture_key] = self._caught(self.reader.inputs([prompt]))
-        self._towers = known
+        outputs = self.tower.of_prompts(prompts)
         try:
             inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
         except Unsplit:
             inputs = None
-        with self._replayed([known[p.picture_key] for p in prompts]):
+        with self.tower.replayed(outputs):
             return self._plain(taken, chooser, max_tokens, inputs)
-
-    def _caught(self, inputs: Any) -> Any:
-        """The vision tower's output; nothing else runs."""
-
-        def catch(_module: Any, _inputs: Any, output: Any) -> None:
-            raise _Caught(output)
-
-        handle = self.model.get_submodule(self._tower).register_forward_hook(catch)
-        try:
-            self.model.generate(**inputs, max_new_tokens=1)
-        except _Caught as caught:
-            return caught.output
-        finally:
-            handle.remove()
-        raise Unsplit("its vision tower is not asked for a picture")
-
-    @contextmanager
-    def _looked_at(self, prompts: Sequence[Seen]) -> Iterator[None]:
-        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through it together."""
-        if not self._tower:
-            raise Unsplit("its vision tower is not where it is looked for")
-        new = list({p.picture: p for p in prompts if p.picture not in self._towers}.values())
-        if new:
-            inputs = self.reader.joined([(prompt, []) for prompt in new])
-            parts = _parted(self._caught(inputs), [len(prompt.tensors["pixel_values"]) for prompt in new])
-            if len(self._towers) > _TOWERS:
-                self._towers = {p.picture: self._towers[p.picture] for p in prompts if p.picture in self._towers}
-            self._towers |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
-        with self._replayed([self._towers[prompt.picture] for prompt in prompts]):
-            yield
-
-    @contextmanager
-    def _replayed(self, outputs: Sequence[Any]) -> Iterator[None]:
-        tower = self.model.get_submodule(self._tower)
-        tower.forward = lambda *_args, **_settings: _joined(outputs)
-        try:
-            yield
-        finally:
-            del tower.forward
 
     # --- prefix ---
 
@@ -378,40 +330,3 @@ def _spread(taken: Sequence[Taken]) -> list[Taken]:
         ranks.append((prompt.text in texts, len(texts) > 1, place))
         texts.append(prompt.text)
     return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED]]
-
-
-class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
-    def __init__(self, output: Any) -> None:
-        self.output = output
-        super().__init__()
-
-
-def _joined(outputs: Sequence[Any]) -> Any:
-    """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
-    import torch
-
-    first = outputs[0]
-    if first is None:
-        return None
-    if isinstance(first, torch.Tensor):
-        return torch.cat(list(outputs))
-    if hasattr(first, "keys"):
-        return type(first)(**{key: _joined([output[key] for output in outputs]) for key in first})
-    return type(first)(_joined(part) for part in zip(*outputs, strict=True))
-
-
-def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
-    """One module's output as that of each picture; `sizes` are the pictures' rows in what went in."""
-    import torch
-
-    if output is None:
-        return [None] * len(sizes)
-    if isinstance(output, torch.Tensor):
-        if len(output) != sum(sizes):
-            raise Unsplit("its vision tower's output does not come apart by pictures")
-        return list(output.split(list(sizes)))
-    if hasattr(output, "keys"):
-        columns = {key: _parted(output[key], sizes) for key in output}
-        return [type(output)(**{key: column[place] for key, column in columns.items()}) for place in range(len(sizes))]
-    rows = zip(*(_parted(part, sizes) for part in output), strict=True)
-    return [type(output)(row) for row in rows]
