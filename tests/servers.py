@@ -99,7 +99,7 @@ def note(word):
     with open(os.path.join(os.path.dirname(__file__), "life.txt"), "a") as file:
         file.write(f"{word} {os.getpid()}\\n")
 class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    protocol_version, wbufsize = "HTTP/1.1", -1  # buffered: head and body go out together
     def log_message(self, *_):
         pass
     def do_GET(self):
@@ -121,6 +121,7 @@ def end(*_):
     os._exit(0)
 signal.signal(signal.SIGTERM, end)
 note("started")
+ThreadingHTTPServer.request_queue_size = 512
 ThreadingHTTPServer(("127.0.0.1", int(option["--port"])), Handler).serve_forever()
 """
 
