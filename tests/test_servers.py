@@ -207,7 +207,7 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert seen["gpus"] == "1"
     option = dict(pairwise(argv))
     assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == ("0", "2048", "float32")
-    assert "--enforce-eager" in argv
+    assert {"--enforce-eager", "--enable-prompt-tokens-details"} <= set(argv)
     url = f"http://{option['--host']}:{option['--port']}"
     assert healthy(url)
     log = respondent.log  # type: ignore[attr-defined]

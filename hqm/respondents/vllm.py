@@ -38,6 +38,8 @@ from hqm.types import Response
 
 VARIABLE = "HQM_VLLM"
 _OURS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
+_TOLD = ("--enable-prompt-tokens-details",)
+"""Options that change no answer and are no part of who answers: replies say how many tokens the prefix cache had."""
 _SHOWN = 20
 """Lines of the server's log that an error shows."""
 
@@ -184,7 +186,7 @@ class VllmRespondent:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
         command = [str(self._executable), "serve", self._model, "--host", "127.0.0.1", "--port", str(port)]
-        command += ["--served-model-name", self._name.target, "--seed", str(seed)]
+        command += ["--served-model-name", self._name.target, "--seed", str(seed), *_TOLD]
         if self._name.at:
             command += ["--revision", self._name.at]
         for key, value in self._options:
