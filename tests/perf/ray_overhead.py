@@ -9,7 +9,7 @@ medians over the rounds of
     whole       from the command to the last stored answer, with the start of a cluster for Ray
     joined      the same for a cluster that runs already
     answering   from the first to the last quarter of the answers, while both workers are at work
-    processor   seconds of the workers or actors, and of everything together
+    processor   seconds of the workers or actors, and of everything with the driver and the cluster, in both of these times
 
 and Ray's ratio to the local engine. Then one actor is killed by SIGKILL in the middle: every question must be answered once,
 with the same bytes as by the local engine.
@@ -65,7 +65,7 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     seen: list[tuple[float, int]] = []
     killed: list[int] = []
     me = psutil.Process()
-    cost: dict[str, float] = {}
+    spent_at: dict[float, tuple[float, float]] = {}
     with hqm.Store(store) as opened:
         asks = hqm.Asks(opened)
         assignment = hqm.assign(hqm.make_respondent(MODEL), benchmark, {"temperature": 1.0})
@@ -79,14 +79,13 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
                 actors = [process for process in me.children(recursive=True) if is_worker(process)]
                 killed.append(len(actors))
                 os.kill(actors[0].pid, signal.SIGKILL)
-            if done == total:
-                processes = me.children(recursive=True)
-                cost["workers"] = spent([process for process in processes if is_worker(process)])
-                cost["everything"] = spent([me, *processes])
+            for part in (0.25, 0.75, 1.0):
+                if done >= total * part and part not in spent_at:
+                    processes = me.children(recursive=True)
+                    workers = spent([process for process in processes if is_worker(process)])
+                    spent_at[part] = workers, spent([me, *processes])
 
         made = make_engine("local", workers=2) if engine == "local" else make_engine("ray", workers=2, cpus=1)
-        if engine == "ray":  # the machine's own number of CPUs may be one
-            os.environ.setdefault("RAY_OVERRIDE_RESOURCES", '{"CPU": 2}')
         outcome = hqm.administer(opened, jobs, note, engine=made)
     if cluster is not None:
         import ray
@@ -100,7 +99,10 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
         "answering": at[1] - at[0],
         "killed": killed,
         "total": total,
-        **cost,
+        "processor of the workers": spent_at[1.0][0],
+        "processor of everything": spent_at[1.0][1],
+        "answering, processor of the workers": spent_at[0.75][0] - spent_at[0.25][0],
+        "answering, processor of everything": spent_at[0.75][1] - spent_at[0.25][1],
     }
 
 
@@ -156,10 +158,9 @@ def main() -> None:
         "| medians, seconds | local engine, 2 processes | Ray, 2 actors | ratio | Ray, cluster running | ratio |\n|"
         + "---|" * 6
     )
-    for what in ("whole", "answering", "workers", "everything"):
+    for what in ("whole", "answering", *(what for what in taken["local"][0] if "processor" in what)):
         local, own, joined = (statistics.median(made[what] for made in taken[engine]) for engine in engines)
-        title = what if what in ("whole", "answering") else f"processor: {what}"
-        print(f"| {title} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} | {joined / local:.2f} |")
+        print(f"| {what} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} | {joined / local:.2f} |")
     print(f"\nequal answers in all {len(same)} stores: {all(same)}")
     print(
         f"an actor of {killed['killed']} killed in the middle: {killed['asked']} asked, {killed['errors']} errors, "
