@@ -32,6 +32,13 @@ from pathlib import Path
 from typing import Any
 
 MODEL = "hf/shapes:half-trained"
+OWN_SESSION = """
+import os, sys
+if "spawn_main" in " ".join(sys.orig_argv):
+    os.setsid()
+"""
+"""On a machine that others use, Linux gives each session its share of the processors (sched_autogroup_enabled). Ray's actors are
+sessions of their own; here the worker processes of the local engine are too, or they would share one share."""
 
 
 def is_worker(process: Any) -> bool:
@@ -110,7 +117,10 @@ def take_turn(engine: str, given: argparse.Namespace, store: Path, kill: bool = 
     """The same in a process of its own."""
     command = [sys.executable, __file__, "--turn", engine, "--runs", str(given.runs), "--items", str(given.items)]
     command += ["--store", str(store), *(["--kill"] if kill else [])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sitecustomize.py").write_text(OWN_SESSION, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": folder}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise SystemExit(done.stderr)
     return dict(json.loads(done.stdout.splitlines()[-1]))
