@@ -1,5 +1,5 @@
 """Servers for the tests, all real and on loopback: `transformers serve` with a tiny model, a stand-in for the program
-`vllm` that runs it, one that misbehaves by plan, and one for files."""
+`vllm` that runs it, another that needs no model, one that misbehaves by plan, and one for files."""
 
 from __future__ import annotations
 
@@ -88,6 +88,41 @@ from transformers.cli.transformers import main
 sys.argv = ["transformers", "serve", sys.argv[2], "--host", option["--host"], "--port", option["--port"],
             "--device", "cpu", "--default-seed", option["--seed"]]
 main()
+"""
+
+VLLM_OF_WORDS = """
+# stands in for the program vllm where no model is wanted: the reply is a function of the prompt; every start and end is written down
+import json, os, signal, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+option = dict(zip(sys.argv, sys.argv[1:]))
+def note(word):
+    with open(os.path.join(os.path.dirname(__file__), "life.txt"), "a") as file:
+        file.write(f"{word} {os.getpid()}\\n")
+class Handler(BaseHTTPRequestHandler):
+    protocol_version, wbufsize = "HTTP/1.1", -1  # buffered: head and body go out together
+    def log_message(self, *_):
+        pass
+    def do_GET(self):
+        self.say(b"")
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = body["messages"][0]["content"][-1]["text"]
+        said = prompt.partition(":")[2].replace(" ", "\\n") if ":" in prompt else "No." if " x" in prompt else "Yes."
+        message = {"role": "assistant", "content": said}
+        self.say(json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode())
+    def say(self, content):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+def end(*_):
+    note("ended")
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+note("started")
+ThreadingHTTPServer.request_queue_size = 512
+ThreadingHTTPServer(("127.0.0.1", int(option["--port"])), Handler).serve_forever()
 """
 
 Reply = Callable[[int, dict[str, Any], dict[str, str]], tuple[int, dict[str, str], bytes] | None]

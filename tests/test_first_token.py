@@ -1,6 +1,7 @@
 """P(yes), P(no) and P(letters) from servers: against the local model's own, and what `--expected` makes of them."""
 
 import base64
+import copy
 import hashlib
 import json
 import math
@@ -25,8 +26,12 @@ DRAWN = ((1.0, 1.0), (0.5, 1.0), (1.5, 1.0), (1.0, 0.8), (0.7, 0.5), (0.0, 1.0))
 """Temperature and top-p."""
 
 
+RECORDED = json.loads((Path(__file__).parent / "replies" / "vllm_0.32.json").read_text(encoding="utf-8"))
+"""What a vLLM on this project's machine said of the first yes/no question, to the byte (`tests/perf/vllm_cpu.py --record`)."""
+
+
 def completion_of_vllm(answer: str, first: list[tuple[str, float]], drawn: tuple[str, float] | None = None) -> dict[str, Any]:  # fmt: skip
-    """A reply in the form of vLLM 0.11 (`ChatCompletionResponse`, vllm/entrypoints/openai/protocol.py), which extends OpenAI's.
+    """The recorded reply with another answer and another list of first tokens.
 
     Log probabilities are the model's own, before temperature (`--logprobs-mode raw_logprobs`), and never below -9999.
     """
@@ -34,21 +39,12 @@ def completion_of_vllm(answer: str, first: list[tuple[str, float]], drawn: tuple
     def entry(token: str, logprob: float) -> dict[str, Any]:
         return {"token": token, "logprob": max(logprob, -9999.0), "bytes": list(token.encode())}
 
+    reply: dict[str, Any] = copy.deepcopy(RECORDED["reply"])
+    choice = reply["choices"][0]
+    choice["message"]["content"] = answer
     top = [entry(token, logprob) for token, logprob in first]
-    taken = entry(*(drawn or first[0]))
-    return {
-        "id": "chatcmpl-4f2c", "object": "chat.completion", "created": 1764000000, "model": "tiny",
-        "choices": [{
-            "index": 0,
-            "message": {"role": "assistant", "content": answer, "refusal": None, "annotations": None, "audio": None,
-                        "function_call": None, "tool_calls": [], "reasoning_content": None},
-            "logprobs": {"content": [{**taken, "top_logprobs": top}]},
-            "finish_reason": "stop", "stop_reason": None, "token_ids": None,
-        }],
-        "service_tier": None, "system_fingerprint": None,
-        "usage": {"prompt_tokens": 90, "total_tokens": 92, "completion_tokens": 2, "prompt_tokens_details": None},
-        "prompt_logprobs": None, "prompt_token_ids": None, "kv_transfer_params": None,
-    }  # fmt: skip
+    choice["logprobs"]["content"] = [{**entry(*(drawn or first[0])), "top_logprobs": top}]
+    return {**reply, "model": "tiny"}
 
 
 def asked_of(name: str, sampling: Sampling, n: int = 6) -> list[Request]:
@@ -126,6 +122,25 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
     assert {body["top_logprobs"] for _, body in server.asked} == {20}
     assert np.median(open_by) < 0.005, "twenty tokens leave little open"
     assert min(open_by) < 1e-7, "and sometimes nothing, so that equality was tested"
+
+
+def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(logits: tuple[Any, Mapping[str, Any]]) -> None:
+    """The reply that vLLM itself gave to this question about this picture, of the same weights."""
+    import torch
+
+    local, scores = logits
+    (request,) = (r for r in asked_of("shapes_yesno", Sampling(max_tokens=8)) if r.item == RECORDED["item"])
+    assert request.image is not None
+    assert f"hf/shapes:{RECORDED['model']}" == MODEL
+    read = read_reply(RECORDED["reply"], 0.1, f"shapes:{RECORDED['model']}", request)
+    assert (read.text, read.state) == ("No.", "ok")
+    chances = torch.softmax(scores[key(request.prompt, request.image.read_bytes())], -1)
+    tokens = local._loaded.tokenizer.convert_tokens_to_ids(["ĠYes", "ĠNo"])
+    p = dict(zip(("yes", "no"), chances[tokens].tolist(), strict=True))
+    assert read.detail["p"] == pytest.approx(p, abs=1e-4)
+    assert read.detail["p_unseen"] < 1e-3
+    assert read.detail["tokens_in"] == RECORDED["reply"]["usage"]["prompt_tokens"]
+    assert read.detail["tokens_out"] == len(RECORDED["reply"]["choices"][0]["logprobs"]["content"])
 
 
 def test_what_a_list_can_say() -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from hqm.benchmark.replies import played_back
 from hqm.judges.panel import parse_judge, parse_roles
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
+from tests.servers import VLLM_OF_WORDS, program
 
 MODULE = '''
 """Answers are split into facts by one model and each fact is checked by another, which sees the picture."""
@@ -168,6 +170,28 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
         assert "Judge asked again" in page or "The judge asked again" in page
     finally:
         server.stop()
+
+
+def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
+    run: Run, facts: Path, answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two stages, three askings, two runs: one server from the first question to the last, and none afterwards."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    vllm = program(tmp_path / "vllm", VLLM_OF_WORDS)
+    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    status, printed, err = run(*command, "--judge", "vllm/some/judge", "--vllm", vllm, "--rejudge", "2")
+    assert status == 0, err
+    assert re.search(r"judges asked [1-9]\d\d+, errors 0", printed)
+    life = [line.split() for line in (tmp_path / "life.txt").read_text().splitlines()]
+    assert [word for word, _ in life] == ["started", "ended"]
+    assert not Path(f"/proc/{life[0][1]}").exists()
+    assert not list(tmp_path.glob("hqm-vllm-*")), "a server that ended well leaves no log"
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    for respondent in audited(tmp_path)["respondents"]:  # type: ignore[attr-defined]
+        name = respondent["name"].removeprefix("recorded/")
+        assert len(respondent["cells"]) == 3, "two runs, and the first judged again"
+        for cell, scores in respondent["cells"].items():
+            assert scores["faithful_facts"] == pytest.approx(share(rows, name, hqm.Cell.parse(cell).run))
 
 
 def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: Path) -> None:

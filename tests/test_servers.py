@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -206,7 +207,7 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert seen["gpus"] == "1"
     option = dict(pairwise(argv))
     assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == ("0", "2048", "float32")
-    assert "--enforce-eager" in argv
+    assert {"--enforce-eager", "--enable-prompt-tokens-details"} <= set(argv)
     url = f"http://{option['--host']}:{option['--port']}"
     assert healthy(url)
     log = respondent.log  # type: ignore[attr-defined]
@@ -224,12 +225,14 @@ def running(pid: int) -> bool:
         return False
 
 
-def test_a_vllm_that_dies_shows_its_log(tmp_path: Path) -> None:
+def test_a_vllm_that_dies_shows_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # the log stays, and the error names it
     body = "import sys\nprint('INFO starting')\nsys.exit('torch.OutOfMemoryError: CUDA out of memory: Ünïcode')"
     vllm = program(tmp_path / "vllm", body)
     respondent = make_respondent("vllm/some/model", vllm=str(vllm))
     with pytest.raises(RespondentError, match=r"did not come up \(exit status 1\)(.|\n)*INFO starting(.|\n)*Ünïcode"):
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
+    assert [path.read_text()[:4] for path in tmp_path.glob("hqm-vllm-*.log")] == ["INFO"]
 
 
 def test_a_vllm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,29 +252,34 @@ def test_a_vllm_travels_to_a_worker_before_it_is_started() -> None:
     assert (there.name, there.identity(), there.per_gpu) == (respondent.name, identity, True)
 
 
-def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path) -> None:
+def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     vllm = tmp_path / "vllm"
     vllm.write_text("#!/bin/sh\necho 'loading for ever'\nexec sleep 1000\n")  # Python may take seconds to say it
     vllm.chmod(0o755)
     respondent = make_respondent("vllm/some/model?start_timeout=2.5", vllm=str(vllm))
     with pytest.raises(RespondentError, match=r"not healthy after 2.5 s(.|\n)*loading for ever"):
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
+    assert [path.read_text() for path in tmp_path.glob("hqm-vllm-*.log")] == ["loading for ever\n"]
 
 
 def test_a_vllm_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
     body = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)"
     vllm = program(tmp_path / "vllm", body)
     command = [*HQM, "run", "shapes_vqa", "-r", "vllm/some/model", "--vllm", str(vllm), "--quiet"]
-    process = subprocess.Popen([*command, "--store", str(tmp_path / "store.sqlite")], stderr=subprocess.DEVNULL)
+    command += ["--store", str(tmp_path / "store.sqlite")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
     deadline = time.monotonic() + 300
     while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
     server = int((tmp_path / "pid").read_text())
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    while running(server) and time.monotonic() < deadline:
+    while (running(server) or list(tmp_path.glob("hqm-vllm-*.log"))) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not running(server)
+    assert not list(tmp_path.glob("hqm-vllm-*.log")), "the server's log goes with it"
 
 
 # --- a server that misbehaves ---

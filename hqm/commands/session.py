@@ -6,8 +6,9 @@ It stands in one module because its parts share what they have read: files are r
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,29 +265,45 @@ class Session:
 
     def judge(self, progress: Progress | None = None, stop: Stop = never) -> Judged:
         """Put every stored answer to the judges, and the reference administration again as often as the options say."""
-        asked = errors = refused = 0
-        failed: list[tuple[str, HQMError]] = []
+        outcomes: list[Judged] = []
+        at_work: Judging | None = None
+        try:
+            for judging, put in self._judgings(progress, stop):
+                if at_work is not None and at_work.label != judging.label:
+                    at_work.close()  # two models may not have room beside each other
+                at_work = judging
+                outcomes.append(put())
+        finally:
+            if at_work is not None:
+                at_work.close()
+        failed: dict[str, HQMError] = {}
+        for judged in outcomes:
+            failed = {**dict(judged.failed), **failed}
+        return Judged(
+            sum(judged.asked for judged in outcomes),
+            sum(judged.errors for judged in outcomes),
+            tuple(failed.items()),
+            sum(judged.refused for judged in outcomes),
+        )
+
+    def _judgings(self, progress: Progress | None, stop: Stop) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
+        """Each panel with what it is to be put, in order; it stays open after it."""
         for benchmark in self.benchmarks:
             judges = self.panels(benchmark)
-            respondents = self.stored_respondents(benchmark) if judges else []
+            if not judges:
+                continue
+            respondents = self.stored_respondents(benchmark)
             forms = forms_held(self.store, benchmark, self.forms_from_files(benchmark))
-            cells = cells_in(self.asks, benchmark, list(forms.values()), respondents) if judges else []
-            for cell in cells:
+            for cell in cells_in(self.asks, benchmark, list(forms.values()), respondents):
                 form = forms[cell.form]
                 rows = self.answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
                 reference = cell.form == ORIGINAL and cell.run == 0 and not cell.resolution
                 for i, judging in enumerate(judges if reference else judges[:1]):
                     for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
-                        judged = judging.judge(form, rows, asking, progress, stop)
-                        asked, errors = asked + judged.asked, errors + judged.errors
-                        refused += judged.refused
-                        failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
-            units = self._labelled_units(benchmark, respondents) if judges else []
+                        yield judging, partial(judging.judge, form, rows, asking, progress, stop, keep_open=True)
+            units = self._labelled_units(benchmark, respondents)
             for judging in judges if units else ():
-                judged = judging.decide(units, progress, stop)
-                asked, errors, refused = asked + judged.asked, errors + judged.errors, refused + judged.refused
-                failed += [pair for pair in judged.failed if pair[0] not in dict(failed)]
-        return Judged(asked, errors, tuple(failed), refused)
+                yield judging, partial(judging.decide, units, progress, stop, keep_open=True)
 
     def _labelled_units(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> list[Unit]:
         """The units that people labelled, for `--level stage`: each stage is asked about them."""

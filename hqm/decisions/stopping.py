@@ -22,7 +22,7 @@ from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment
 from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never
-from hqm.administration.engines.local import answer_here, is_tiny
+from hqm.administration.engines.local import answer_here, is_light
 from hqm.administration.holdings import respondents_of
 from hqm.administration.planning import Job, plan
 from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
@@ -380,10 +380,4 @@ def _units(matrix: ScoreMatrix, metric: Metric) -> tuple[Array, np.ndarray[tuple
 def _ask_here(run: _Run, work: Work, stop: Stop) -> Iterator[Batch]:
     """Ask in this process; what is light, or alone, stays open for the next look."""
     alone = len(run.open) == 1
-    yield from answer_here(work, range(len(work)), stop, lambda respondent: not (alone or _is_light(respondent)))
-
-
-def _is_light(respondent: Respondent) -> bool:
-    """Whether a respondent takes hardly any memory between two looks."""
-    heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
-    return not heavy or is_tiny(respondent)
+    yield from answer_here(work, range(len(work)), stop, lambda respondent: not (alone or is_light(respondent)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from hqm.administration.asks import Asks
 from hqm.administration.costs import prices_of
-from hqm.administration.engines.local import Stop, answer_all, never
+from hqm.administration.engines.local import Stop, answer_here, is_light, never
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import HQMError, NoReply
 from hqm.judges.panel import Panel, named
@@ -136,24 +136,57 @@ class Judging:
         return len(asking.missing)
 
     def judge(
-        self, form: Form, rows: Rows, number: int = 0, progress: Progress | None = None, stop: Stop = never
+        self,
+        form: Form,
+        rows: Rows,
+        number: int = 0,
+        progress: Progress | None = None,
+        stop: Stop = never,
+        *,
+        keep_open: bool = False,
     ) -> Judged:
-        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true, nothing new is asked."""
+        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true, nothing new is asked.
+
+        With `keep_open`, a judge that was loaded or started stays so for the next call, until `close`.
+        """
 
         def run(asking: Asking) -> None:
             verdicts(self.benchmark, form, rows, lambda _: asking)
 
-        return self._until_known(run, number, progress, stop)
+        return self._until_known(run, number, progress, stop, keep_open)
 
-    def decide(self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never) -> Judged:
-        """Ask what each stage says of units that people labelled, until nothing is missing."""
+    def decide(
+        self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never, *, keep_open: bool = False
+    ) -> Judged:
+        """Ask what each stage says of units that people labelled, until nothing is missing; `keep_open` as for `judge`."""
 
         def run(asking: Asking) -> None:
             decisions(self.benchmark, units, lambda _: asking)
 
-        return self._until_known(run, 0, progress, stop)
+        return self._until_known(run, 0, progress, stop, keep_open)
 
-    def _until_known(self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop) -> Judged:
+    def close(self) -> None:
+        """Close the models that play the roles; one that is asked again is loaded or started again."""
+        for respondent in self._members():
+            respondent.close()
+
+    def _members(self) -> list[Respondent]:
+        """The panel's models, each once."""
+        members = (self.panel.main, *self.panel.others.values())
+        return list({id(respondent): respondent for respondent in members}.values())
+
+    def _until_known(
+        self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop, keep_open: bool
+    ) -> Judged:
+        try:
+            return self._ask_until_known(run, number, progress, stop)
+        finally:
+            if not keep_open:
+                self.close()
+
+    def _ask_until_known(
+        self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop
+    ) -> Judged:
         """Run a procedure on stored replies, ask what it missed, and run it again."""
         asked = errors = turned_away = 0
         failed: dict[str, HQMError] = {}
@@ -188,7 +221,9 @@ class Judging:
             (group[0].respondent, self._admitted(group[0].respondent, [question.request for question in group], holds))
             for group in groups
         ]
-        for i, batch in answer_all(work, stop, workers=1):
+        # a judge that is loaded, or a server that is started, serves all waves, unless two of them would need the room of one
+        alone = sum(not is_light(respondent) for respondent in self._members()) < 2
+        for i, batch in answer_here(work, range(len(work)), stop, lambda judge: not (alone or is_light(judge))):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch

@@ -21,6 +21,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import Any
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.bodies import LOGPROBS_MODE
-from hqm.respondents.keeper import PATIENCE
+from hqm.respondents.keeper import KEEP_LOG, PATIENCE
 from hqm.respondents.openai import OPERATION, OpenAIRespondent
 from hqm.respondents.waits import waiting
 from hqm.signature import digest_all, digest_file
@@ -37,6 +38,8 @@ from hqm.types import Response
 
 VARIABLE = "HQM_VLLM"
 _OURS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
+_TOLD = ("--enable-prompt-tokens-details",)
+"""Options that change no answer and are no part of who answers: replies say how many tokens the prefix cache had."""
 _SHOWN = 20
 """Lines of the server's log that an error shows."""
 
@@ -183,7 +186,7 @@ class VllmRespondent:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
         command = [str(self._executable), "serve", self._model, "--host", "127.0.0.1", "--port", str(port)]
-        command += ["--served-model-name", self._name.target, "--seed", str(seed)]
+        command += ["--served-model-name", self._name.target, "--seed", str(seed), *_TOLD]
         if self._name.at:
             command += ["--revision", self._name.at]
         for key, value in self._options:
@@ -192,7 +195,7 @@ class VllmRespondent:
         self.log = Path(log)
         with os.fdopen(descriptor, "wb") as file:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-m", "hqm.respondents.keeper", *command],
+                [sys.executable, "-m", "hqm.respondents.keeper", str(self.log), *command],
                 stdin=subprocess.PIPE,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -235,11 +238,14 @@ class VllmRespondent:
         return RespondentError(f"{what}{status}", place=self.name, remedy=f"The end of its log, {log}:\n{shown}")
 
     def close(self, *, keep_log: bool = False) -> None:
-        """Stop the server."""
+        """Stop the server, and remove its log."""
         keeper, self._keeper, self._inner = self._keeper, None, None
         if keeper is not None:
             if keeper.stdin is not None:
-                keeper.stdin.close()
+                with suppress(BrokenPipeError):  # it has ended by itself, and leaves the log
+                    if keep_log:
+                        keeper.stdin.write(KEEP_LOG)
+                    keeper.stdin.close()
             try:
                 keeper.wait(PATIENCE + 10)
             except subprocess.TimeoutExpired:

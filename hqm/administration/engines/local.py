@@ -57,6 +57,12 @@ def is_tiny(respondent: Respondent) -> bool:
     return size is not None and bool(size < _TINY)
 
 
+def is_light(respondent: Respondent) -> bool:
+    """Whether a respondent may stay open beside others: it takes hardly any memory of this machine."""
+    heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
+    return not heavy or is_tiny(respondent)
+
+
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
     """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one."""
     if wanted or gpus:

@@ -1,0 +1,182 @@
+"""What Ray costs: two actors against the two worker processes of the local engine, and one actor killed in the middle.
+
+    python tests/perf/ray_overhead.py [--rounds 5] [--runs 4]
+
+An embedded model captions the pictures of `shapes_caption`, `--runs` times at temperature 1, into a store on disk. The engines
+take turns, each in a process of its own: two worker processes of one thread each, or two actors of one CPU each. Printed are
+medians over the rounds of
+
+    whole       from the command to the last stored answer, with the start of a cluster for Ray
+    joined      the same for a cluster that runs already
+    answering   from the first to the last quarter of the answers, while both workers are at work
+    processor   seconds of the workers or actors, and of everything with the driver and the cluster, in both of these times
+
+and Ray's ratio to the local engine. Then one actor is killed by SIGKILL in the middle: every question must be answered once,
+with the same bytes as by the local engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+MODEL = "hf/shapes:half-trained"
+OWN_SESSION = """
+import os, sys
+if "spawn_main" in " ".join(sys.orig_argv):
+    os.setsid()
+"""
+"""On a machine that others use, Linux gives each session its share of the processors (sched_autogroup_enabled). Ray's actors are
+sessions of their own; here the worker processes of the local engine are too, or they would share one share."""
+
+
+def is_worker(process: Any) -> bool:
+    """Whether a process answers: a worker process of the local engine, or an actor."""
+    line = " ".join(process.cmdline())
+    return "ray::Actor" in line or "spawn_main" in line
+
+
+def spent(processes: list[Any]) -> float:
+    """Processor seconds so far."""
+    return sum(sum(process.cpu_times()[:2]) for process in processes if process.is_running())
+
+
+def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[str, Any]:
+    """One administration by one engine, in this process."""
+    import psutil
+
+    began = time.perf_counter()
+    import hqm
+    from hqm.administration.engines import make_engine
+
+    cluster = None
+    if engine == "joined":
+        import ray
+
+        cluster = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        began = time.perf_counter()
+    benchmark = hqm.load("shapes_caption")
+    benchmark.prepare_images(benchmark.original)
+    form = hqm.Form("original", benchmark.original.items[:items])
+    seen: list[tuple[float, int]] = []
+    killed: list[int] = []
+    me = psutil.Process()
+    spent_at: dict[float, tuple[float, float]] = {}
+    with hqm.Store(store) as opened:
+        asks = hqm.Asks(opened)
+        assignment = hqm.assign(hqm.make_respondent(MODEL), benchmark, {"temperature": 1.0})
+        jobs = [hqm.plan(asks, assignment, hqm.Administration(form, run)) for run in range(runs)]
+        total = sum(len(job.todo) for job in jobs)
+
+        def note(_job: Any, count: int) -> None:
+            done = (seen[-1][1] if seen else 0) + count
+            seen.append((time.perf_counter(), done))
+            if kill and not killed and done > total // 2:
+                actors = [process for process in me.children(recursive=True) if is_worker(process)]
+                killed.append(len(actors))
+                os.kill(actors[0].pid, signal.SIGKILL)
+            for part in (0.25, 0.75, 1.0):
+                if done >= total * part and part not in spent_at:
+                    processes = me.children(recursive=True)
+                    workers = spent([process for process in processes if is_worker(process)])
+                    spent_at[part] = workers, spent([me, *processes])
+
+        made = make_engine("local", workers=2) if engine == "local" else make_engine("ray", workers=2, cpus=1)
+        outcome = hqm.administer(opened, jobs, note, engine=made)
+    if cluster is not None:
+        import ray
+
+        ray.shutdown()
+    at = [next(when for when, done in seen if done >= total * part) for part in (0.25, 0.75)]
+    return {
+        "asked": outcome.asked,
+        "errors": outcome.errors,
+        "whole": seen[-1][0] - began,
+        "answering": at[1] - at[0],
+        "killed": killed,
+        "total": total,
+        "processor of the workers": spent_at[1.0][0],
+        "processor of everything": spent_at[1.0][1],
+        "answering, processor of the workers": spent_at[0.75][0] - spent_at[0.25][0],
+        "answering, processor of everything": spent_at[0.75][1] - spent_at[0.25][1],
+    }
+
+
+def take_turn(engine: str, given: argparse.Namespace, store: Path, kill: bool = False) -> dict[str, Any]:
+    """The same in a process of its own."""
+    command = [sys.executable, __file__, "--turn", engine, "--runs", str(given.runs), "--items", str(given.items)]
+    command += ["--store", str(store), *(["--kill"] if kill else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sitecustomize.py").write_text(OWN_SESSION, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": folder}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def rows(path: Path) -> list[tuple[Any, ...]]:
+    """Every stored answer."""
+    with closing(sqlite3.connect(path)) as db:
+        query = "SELECT a.digest, run, attempt, state, text FROM answers JOIN asks a ON a.id = ask"
+        return sorted(db.execute(query))
+
+
+def main() -> None:
+    """Take turns, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--items", type=int, default=1008)
+    parser.add_argument("--turn", choices=("local", "ray", "joined"), help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--kill", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if given.turn:
+        print(json.dumps(turn(given.turn, given.runs, given.items, given.store, given.kill)))
+        return
+    engines, taken = ("local", "ray", "joined"), {}
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        for number in range(given.rounds):
+            for engine in engines[number % 3 :] + engines[: number % 3]:
+                made = take_turn(engine, given, folder / f"{engine}-{number}.sqlite")
+                assert made["errors"] == 0
+                assert made["asked"] == made["total"]
+                taken.setdefault(engine, []).append(made)
+                print(f"{engine} {json.dumps(made)}", file=sys.stderr, flush=True)
+        killed = take_turn("joined", given, folder / "killed.sqlite", kill=True)
+        reference = rows(folder / "local-0.sqlite")
+        same = [rows(path) == reference for path in sorted(folder.glob("*.sqlite"))]
+        once = len(rows(folder / "killed.sqlite")) == killed["total"]
+        alike = rows(folder / "killed.sqlite") == reference
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{taken['local'][0]['total']:,} captions by {MODEL}, {given.rounds} rounds, load {load}\n")
+    print(
+        "| medians, seconds | local engine, 2 processes | Ray, 2 actors | ratio | Ray, cluster running | ratio |\n|"
+        + "---|" * 6
+    )
+    for what in ("whole", "answering", *(what for what in taken["local"][0] if "processor" in what)):
+        local, own, joined = (statistics.median(made[what] for made in taken[engine]) for engine in engines)
+        print(f"| {what} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} | {joined / local:.2f} |")
+    print(f"\nequal answers in all {len(same)} stores: {all(same)}")
+    print(
+        f"an actor of {killed['killed']} killed in the middle: {killed['asked']} asked, {killed['errors']} errors, "
+        f"each of {killed['total']} stored once: {once}, the same bytes: {alike}, whole {killed['whole']:.1f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()
