@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,11 @@ class Shapes(Benchmark):
         rows = read_records(self.data.parent / "shapes" / "scenes.jsonl")
         return {row.pop("image"): Scene.from_dict(row) for row in rows}
 
+    @cached_property
+    def kinds(self) -> Mapping[str, Set[str]]:
+        """Picture -> the kinds of object in its scene."""
+        return {name: kinds_in(scene) for name, scene in self.scenes.items()}
+
     def prepare_images(self, form: Form) -> None:
         """Draw the pictures that are not there yet."""
         folder = self.images
@@ -58,8 +63,7 @@ class Shapes(Benchmark):
         """The tally of CHAIR for a caption, otherwise the rule of the task."""
         if item.task != "caption":
             return super().score(item, response)
-        scene = self.scenes[item.image or ""]
-        return chair_tally(mentioned(response.text), kinds_in(scene), response.text)
+        return chair_tally(mentioned(response.text), self.kinds[item.image or ""], response.text)
 
     def judges(self) -> Mapping[str, Any]:
         """The scene oracle."""

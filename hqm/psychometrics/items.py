@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers, normal_quantile, shaped
+from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.rank_sum import rank_sum_p
 from hqm.psychometrics.result import Status
@@ -105,12 +106,10 @@ _NO_SPREAD = 1e-12
 
 def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     """Student's test of a correlation."""
-    from scipy.stats import t
-
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
-        return np.asarray(np.where(df > 0, 2 * t.sf(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
+        return np.asarray(np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
 
 
 def item_analysis(

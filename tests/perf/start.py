@@ -130,8 +130,8 @@ def _first_time(store: Path) -> float | None:
         contextlib.suppress(sqlite3.Error),
         contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db,
     ):
-        found = db.execute("SELECT MIN(time) FROM answers").fetchone()[0]
-        return None if found is None else float(found)
+        first = db.execute("SELECT MIN(time) FROM answers").fetchone()[0]
+        return None if first is None else float(first)
     return None
 
 
