@@ -14,6 +14,7 @@ import hqm
 from hqm.benchmark.recorded import read_recordings
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import begins_with, read_records
+from hqm.forms import readings
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all
@@ -177,3 +178,36 @@ def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) 
         assert list(store.details(who, 0, "p").values()) == [{"seconds": 0.5, "p": {"yes": 1.0}}]
         other.append(who, 1, [(asked, Response("Yes", detail={"seconds": 0.5}))])
         assert (store.details(who, 1, "p"), store.seconds(who)) == ({}, (2, 1.0))
+
+
+def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
+    rules, asked, texts = tmp_path / "rules.py", list[str](), [f"text {i} é" for i in range(150)]
+
+    def rule(text: str) -> list[str]:
+        asked.append(text)
+        return [text.upper()]
+
+    def made(which: list[str]) -> list[list[str]]:
+        readings._rules.cache_clear()
+        reading = readings.Readings("upper", rule, (rules,))
+        values = [reading(text) for text in which]
+        reading.keep()
+        asked_now, asked[:] = list(asked), []
+        return [*values, asked_now]
+
+    rules.write_text("first")
+    few = made(texts[:20])
+    assert few[-1] == made(texts[:20])[-1] == texts[:20], "a few are not worth a file"
+    first = made(texts)
+    assert (first[-1], made(texts)) == (texts, [*first[:-1], []])
+    (file,) = (tmp_path / "cache" / "readings").iterdir()
+    file.write_text("[broken")
+    assert made(texts) == first
+    rules.write_text("second")
+    assert made(texts) == first
+    assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [False]
+    monkeypatch.setenv("HQM_CACHE", str(rules))
+    assert made(texts) == first, "where nothing can be written, it is made again"
