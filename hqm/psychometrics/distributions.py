@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Number = float | npt.NDArray[Any]
+Number = float | list[float] | npt.NDArray[Any]
 
 
 def student_quantile(p: Number, df: Number) -> Any:
@@ -116,10 +116,11 @@ def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray
     """
     table = np.asarray(values)
     if axis is None:
-        return _ranked(table.reshape(1, -1))[0]
+        return _ranked(table.reshape(1, -1)).ravel()
     turned = np.moveaxis(table, axis, -1)
     rows = turned.reshape(math.prod(turned.shape[:-1]), turned.shape[-1])
-    return np.moveaxis(_ranked(rows).reshape(turned.shape), -1, axis)
+    ranks: npt.NDArray[np.float64] = np.moveaxis(_ranked(rows).reshape(turned.shape), -1, axis)
+    return ranks
 
 
 def _ranked(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
