@@ -75,7 +75,7 @@ class Store:
             except BaseException:
                 self._db.close()
                 raise
-            self._kept = Kept(self._db)
+            self._kept = Kept(self._db, self.select)
 
     def _open(self, readonly: bool) -> None:
         try:

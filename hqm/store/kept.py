@@ -24,18 +24,20 @@ class Kept:
     ----------
     db
         The connection that is read from. What it writes, or another connection or process commits, ends what was kept.
+    select
+        Gives the rows of a query.
 
     Examples
     --------
     >>> db = sqlite3.connect(":memory:")
-    >>> kept = Kept(db)
+    >>> kept = Kept(db, lambda query: db.execute(query).fetchall())
     >>> rows = kept.once("one", lambda: db.execute("SELECT 1").fetchall())
     >>> kept.once("one", lambda: []) is rows
     True
     """
 
-    def __init__(self, db: sqlite3.Connection, most: int = MOST) -> None:
-        self._db, self._most = db, most
+    def __init__(self, db: sqlite3.Connection, select: Callable[[str], list[Any]]) -> None:
+        self._db, self._select = db, select
         self._state: tuple[int, int] | None = None
         self._values: dict[Hashable, Any] = {}
         self._size = 0
@@ -43,14 +45,14 @@ class Kept:
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
         """What is kept under a key; else it is read, and kept where there is room."""
         # the first number changes with what others commit, the second with what this connection does
-        state = (int(self._db.execute("PRAGMA data_version").fetchone()[0]), self._db.total_changes)
+        state = (int(self._select("PRAGMA data_version")[0][0]), self._db.total_changes)
         if state != self._state:
             self._values.clear()
             self._state, self._size = state, 0
         if key in self._values:
             return cast("_T", self._values[key])
         value = read()
-        if self._size + len(value) <= self._most:
+        if self._size + len(value) <= MOST:
             self._values[key] = value
             self._size += len(value)
         return value

@@ -4,11 +4,12 @@
 
 Each command is a process of its own, and the two versions take turns, so that other work on the machine meets both alike. The
 named alternative is an earlier version, checked out into a folder of its own for as long as this runs. Printed are the best
-of the rounds, seconds and processor seconds (worker processes included), and what the earlier version took of each in this
+of the rounds, seconds and processor seconds, and what the earlier version took of each in this
 version's place: 2.0 means that this version took half.
 
 The first answer is that of `hqm audit` with an empty store: seconds from the start of the process to the time that the store
-writes beside its first answer. Then the process is asked to stop. `first cold` has an empty cache as well: pictures are drawn
+writes beside its first answer; no processor time is given, because most of it is that of workers which go on. Then the process
+is asked to stop. `first cold` has an empty cache as well: pictures are drawn
 and weights unpacked. The second run is `hqm audit` over a full store. `--store` names a folder in which `hqm audit` has left one
 (`store.sqlite`); without it, one is made first, which takes minutes. The audits that the two versions write must be equal in
 everything but the times: the program ends with an error where they are not.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import re
 import shutil
@@ -94,7 +96,7 @@ class Version:
         return Taken(time.perf_counter() - began, processor)
 
     def first_answer(self, benchmark: str, *, cold: bool) -> Taken:
-        """Audit with an empty store until the first answer is in it; the processor time is that of the whole process."""
+        """Audit with an empty store until the first answer is in it; workers that are still busy then are not counted."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             began = time.time()
@@ -109,10 +111,10 @@ class Version:
                     when = _first_time(folder / "store.sqlite")
             finally:
                 process.send_signal(signal.SIGINT)
-                processor = _ended(process)
+                _ended(process)
             if when is None:
                 sys.exit(f"{self.name}: no answer of {benchmark} came:\n{log.read_text()[-2000:]}")
-            return Taken(when - began, processor)
+            return Taken(when - began, math.nan)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> float:

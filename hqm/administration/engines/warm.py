@@ -14,11 +14,11 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 import importlib  # noqa: E402
 import os  # noqa: E402
 from contextlib import suppress  # noqa: E402
+from types import FrameType  # noqa: E402
 
-# as in the driver, whose environment says so too: several threads on small products wait for each other
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-MODULES = (
+_DRIVER = os.getppid()
+_MODULES = (
+    "torch",
     "hqm.administration.engines.local",
     "hqm.respondents.transformers",
     "transformers.models.auto.modeling_auto",
@@ -26,6 +26,18 @@ MODULES = (
     "transformers.modeling_utils",
     "transformers.processing_utils",
 )
-for name in MODULES:
+
+
+def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
+    """End in the middle of an import where the driver has ended: its output is open for as long as this process lives."""
+    if os.getppid() != _DRIVER:
+        os._exit(1)
+
+
+_BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+for _name in _MODULES:
     with suppress(Exception):  # whatever it is, a worker meets it again, and says it
-        importlib.import_module(name)
+        importlib.import_module(_name)
+signal.setitimer(signal.ITIMER_REAL, 0)
+signal.signal(signal.SIGALRM, _BEFORE)
