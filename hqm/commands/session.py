@@ -416,9 +416,9 @@ class Session:
         machine = self.options.machine
         if machine.engine == "local":
             each = [assignment for benchmark in self.benchmarks for assignment in self.assignments(benchmark)]
-            found = (self.store.find_respondent(a.respondent.name, a.identity()) for a in each)
+            known = (self.store.find_respondent(a.respondent.name, a.identity()) for a in each)
             get_ready(
-                [a.respondent for a, number in zip(each, found, strict=True) if number is None], workers=machine.workers
+                [a.respondent for a, number in zip(each, known, strict=True) if number is None], workers=machine.workers
             )
 
     def fetch_images(self) -> None:

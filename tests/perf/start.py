@@ -4,13 +4,12 @@
 
 Each command is a process of its own, and the two versions take turns, so that other work on the machine meets both alike. The
 named alternative is an earlier version, checked out into a folder of its own for as long as this runs. Printed are the best
-of the rounds, seconds and processor seconds, and what the earlier version took of each in this
-version's place: 2.0 means that this version took half.
+of the rounds, seconds and processor seconds, and how many times as long the earlier version took: 2.0 means that this version
+took half.
 
 The first answer is that of `hqm audit` with an empty store: seconds from the start of the process to the time that the store
 writes beside its first answer; no processor time is given, because most of it is that of workers which go on. Then the process
-is asked to stop. `first cold` has an empty cache as well: pictures are drawn
-and weights unpacked. The second run is `hqm audit` over a full store. `--store` names a folder in which `hqm audit` has left one
+is asked to stop. `first-cold` has an empty cache as well: pictures are drawn and weights unpacked. The second run is `hqm audit` over a full store. `--store` names a folder in which `hqm audit` has left one
 (`store.sqlite`); without it, one is made first, which takes minutes. The audits that the two versions write must be equal in
 everything but the times: the program ends with an error where they are not.
 """
