@@ -96,7 +96,7 @@ def spearman(
     """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright (2000).
 
     It says how well the *order* of the respondents repeats: spacing does not count, so one respondent far from the others
-    cannot carry it. Equal scores share their mean rank. Arguments and status are as in `pearson`; no interval below 4.
+    cannot carry it. Equal scores share their mean rank. As in `pearson`: `insufficient` below 3, no interval below 4.
 
         tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
@@ -116,7 +116,7 @@ def kendall_tau_b(
     """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson (1957).
 
     It says how much more often the two order a pair of respondents alike than the other way round; without ties,
-    (tau + 1) / 2 is the share of pairs in the same order. Arguments and status are as in `pearson`; no interval below 5.
+    (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient` below 3; no interval below 5.
 
         (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
