@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,11 @@ class Shapes(Benchmark):
         rows = read_records(self.data.parent / "shapes" / "scenes.jsonl")
         return {row.pop("image"): Scene.from_dict(row) for row in rows}
 
+    @cached_property
+    def kinds(self) -> Mapping[str, Set[str]]:
+        """Picture -> the kinds of object in its scene."""
+        return {name: kinds_in(scene) for name, scene in self.scenes.items()}
+
     def prepare_images(self, form: Form) -> None:
         """Draw the pictures that are not there yet."""
         folder = self.images
@@ -58,8 +63,7 @@ class Shapes(Benchmark):
         """The tally of CHAIR for a caption, otherwise the rule of the task."""
         if item.task != "caption":
             return super().score(item, response)
-        scene = self.scenes[item.image or ""]
-        return chair_tally(mentioned(response.text), kinds_in(scene), response.text)
+        return chair_tally(mentioned(response.text), self.kinds[item.image or ""], response.text)
 
     def judges(self) -> Mapping[str, Any]:
         """The scene oracle."""
@@ -67,14 +71,15 @@ class Shapes(Benchmark):
 
     def _oracle(self, item: Item, response: Response) -> Verdict:
         """Faithful if the answer is right and everything that it says is true of the scene."""
-        rule = self.verdict(item, response)
         said = claims(response.text)
-        if not said and not rule.scored:
-            return Verdict.unscored(
-                "unparsed" if rule.state == "ok" else rule.state, "it claims nothing that can be checked"
-            )
+        right_by_rule = True
+        if item.task != "caption":  # the rule scores every caption, and calls none wrong
+            rule = self.verdict(item, response)
+            if not said and not rule.scored:
+                state = "unparsed" if rule.state == "ok" else rule.state
+                return Verdict.unscored(state, "it claims nothing that can be checked")
+            right_by_rule = not rule.scored or rule.value == 1
         wrong = [words for words, holds in said if not holds(self.scenes[item.image or ""])]
-        right_by_rule = item.task == "caption" or not rule.scored or rule.value == 1
         faithful = float(not wrong and right_by_rule)
         return Verdict(faithful, {"faithful": faithful, "n": 1.0}, "ok", "; ".join(wrong))
 

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
+from hqm.psychometrics.items import reversed_items
 from hqm.psychometrics.multiple import benjamini_hochberg
 
 
@@ -176,3 +177,16 @@ def test_relatives_count_less() -> None:
     suspects = psy.label_error_candidates(x, rng=np.random.default_rng(0))
     assert [error.item for error in suspects.candidates] == [3]
     assert psy.label_error_candidates(x, rng=np.random.default_rng(0), n_eff=4).candidates == ()
+
+
+@pytest.mark.parametrize("n_eff", [None, 25.0])
+def test_the_reversed_items_alone_are_those_of_the_whole_analysis(n_eff: float | None) -> None:
+    rng = np.random.default_rng(5)
+    x = (rng.random((30, 60)) < 1 / (1 + np.exp(-2 * rng.normal(size=(30, 1))))).astype(float)
+    x[:, :6] = 1 - x[:, :6]
+    x[:, 6] = 1.0
+    x[rng.random(x.shape) < 0.03] = np.nan
+    named = reversed_items(x, n_eff=n_eff)
+    assert named
+    assert named == psy.item_analysis(x, n_eff=n_eff).of("reversed")
+    assert reversed_items(x[:2]) == ()

@@ -14,6 +14,8 @@ import hqm
 from hqm.benchmark.recorded import read_recordings
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import begins_with, read_records
+from hqm.forms import readings
+from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all
 from hqm.types import Item, Response, Verdict
@@ -126,3 +128,86 @@ def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen
     path.write_text("\n".join(map(json.dumps, [*rows, rows[0]])))
     with pytest.raises(AnswerError, match="answered twice"):
         read_recordings(path, {"original": form})
+
+
+def test_distributions_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
+    from scipy import stats
+
+    from hqm.psychometrics import distributions as ours
+
+    rng = np.random.default_rng(0)
+    share = np.append(rng.random(500), [0, 1, 0.5, np.nan])
+    df = np.append(rng.random(500) * 200, [3, 9, np.inf, 0])
+    other, x = rng.permutation(df), rng.normal(size=df.size) * 5
+    n, k = rng.integers(0, 300, df.size), rng.integers(-3, 300, df.size)
+    table = rng.integers(0, 6, (7, 30)).astype(float)
+    table[2, 3], table[3, 4] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        for value, theirs in (
+            (ours.student_quantile(share, df), stats.t.ppf(share, df)),
+            (ours.student_above(x, df), stats.t.sf(x, df)),
+            (ours.noncentral_student_quantile(share, df, 2.0), stats.nct.ppf(share, df, 2.0)),
+            (ours.normal_above(x), stats.norm.sf(x)),
+            (ours.chi2_quantile(share, df), stats.chi2.ppf(share, df)),
+            (ours.chi2_above(np.abs(x), df), stats.chi2.sf(np.abs(x), df)),
+            (ours.f_quantile(share, df, other), stats.f.ppf(share, df, other)),
+            (ours.binomial_above(k, n, share), stats.binom.sf(k, n, share)),
+            *((ours.average_ranks(table, axis), stats.rankdata(table, axis=axis)) for axis in (None, 0, 1)),
+        ):
+            np.testing.assert_array_equal(value, theirs)
+    for size in range(2, 40):
+        a, b = rng.integers(0, 9, size) / 7, rng.integers(0, size, size) / 3
+        np.testing.assert_array_equal(ours.concordance(a, b), stats.kendalltau(a, b).statistic)
+        p = rng.random(size) ** 3
+        np.testing.assert_array_equal(benjamini_hochberg(p), stats.false_discovery_control(p))
+
+
+def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) -> None:
+    asked = hqm.ask("Is it red?")
+    with hqm.Store(tmp_path / "store.sqlite") as store, hqm.Store(tmp_path / "store.sqlite") as other:
+        who = store.respondent("hf/tiny", {})
+        assert store.answered(who, 0) == set()
+        store.append(who, 0, [(asked, Response("", "error", "no"))])
+        assert store.answered(who, 0) == set()
+        rows = store.answer_rows(who, 0)
+        assert store.answer_rows(who, 0) is rows
+        other.append(who, 0, [(asked, Response("Yes", detail={"seconds": 0.5, "p": {"yes": 1.0}}))])
+        assert [row[0] for row in store.answer_rows(who, 0).values()] == ["Yes"]
+        assert len(store.answered(who, 0)) == 1
+        assert (store.seconds(who), store.usage(who).answers) == ((1, 0.5), 2)
+        assert list(store.details(who, 0, "p").values()) == [{"seconds": 0.5, "p": {"yes": 1.0}}]
+        other.append(who, 1, [(asked, Response("Yes", detail={"seconds": 0.5}))])
+        assert (store.details(who, 1, "p"), store.seconds(who)) == ({}, (2, 1.0))
+
+
+def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
+    rules, asked, texts = tmp_path / "rules.py", list[str](), [f"text {i} é" for i in range(150)]
+
+    def rule(text: str) -> list[str]:
+        asked.append(text)
+        return [text.upper()]
+
+    def made(which: list[str]) -> list[list[str]]:
+        readings._rules.cache_clear()
+        reading = readings.Readings("upper", rule, (rules,))
+        values = [reading(text) for text in which]
+        reading.keep()
+        asked_now, asked[:] = list(asked), []
+        return [*values, asked_now]
+
+    rules.write_text("first")
+    few = made(texts[:20])
+    assert few[-1] == made(texts[:20])[-1] == texts[:20], "a few are not worth a file"
+    first = made(texts)
+    assert (first[-1], made(texts)) == (texts, [*first[:-1], []])
+    (file,) = (tmp_path / "cache" / "readings").iterdir()
+    file.write_text("[broken")
+    assert made(texts) == first
+    rules.write_text("second")
+    assert made(texts) == first
+    assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [False]
+    monkeypatch.setenv("HQM_CACHE", str(rules))
+    assert made(texts) == first, "where nothing can be written, it is made again"

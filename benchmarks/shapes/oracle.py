@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from hqm.benchmarks.shapes.questions import DIRECTIONS, NUMBERS
 from hqm.benchmarks.shapes.scene import ACTIONS, COLORS, GROUNDS, SHAPES, SIZES, SKIES, Scene, Thing
@@ -21,6 +21,8 @@ _NAME = rf"(?:{_SIZE} )?(?:{_COLOR} )?{_SHAPE}"
 _COUNT = {**{word: i for i, word in enumerate(NUMBERS)}, "no": 0}
 
 Check = Callable[[Scene, re.Match[str]], bool]
+_TEXTS = 1 << 14
+"""Texts whose reading is kept: tiny models say the same few thousand things about many pictures, in each run again."""
 
 
 def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
@@ -93,7 +95,8 @@ _CLAIMS: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
 )
 
 
-def claims(text: str) -> list[tuple[str, Callable[[Scene], bool]]]:
+@lru_cache(_TEXTS)
+def claims(text: str) -> tuple[tuple[str, Callable[[Scene], bool]], ...]:
     """The claims of an answer that the oracle understands, each with its check.
 
     >>> [words for words, _ in claims("Yes, there is a red circle. It is night.")]
@@ -102,9 +105,11 @@ def claims(text: str) -> list[tuple[str, Callable[[Scene], bool]]]:
     rest = " ".join(text.lower().split())
     claimed: list[tuple[str, Callable[[Scene], bool]]] = []
     for pattern, check in _CLAIMS:
-        claimed += [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
-        rest = pattern.sub(" ; ", rest)
-    return claimed
+        made = [(match.group(), partial(_holds, check, match)) for match in pattern.finditer(rest)]
+        if made:
+            claimed += made
+            rest = pattern.sub(" ; ", rest)
+    return tuple(claimed)
 
 
 def _holds(check: Check, match: re.Match[str], scene: Scene) -> bool:
@@ -116,12 +121,15 @@ def false_claims(scene: Scene, text: str) -> list[str]:
     return [words for words, holds in claims(text) if not holds(scene)]
 
 
-def mentioned(text: str) -> list[str]:
+_KINDS = re.compile(
+    rf"(?:\b(?P<no>no|not an?) )?(?:\w+ ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
+)
+
+
+@lru_cache(_TEXTS)
+def mentioned(text: str) -> tuple[str, ...]:
     """The kinds of object that an answer says are there, in order and with repeats, without those that it denies."""
-    kinds = re.compile(
-        rf"(?:\b(?P<no>no|not an?) )?(?:\w+ ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
-    )
-    return [m["kind"] for m in kinds.finditer(text.lower()) if not m["no"]]
+    return tuple(m["kind"] for m in _KINDS.finditer(text.lower()) if not m["no"])
 
 
 def kinds_in(scene: Scene) -> set[str]:

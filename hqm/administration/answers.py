@@ -81,7 +81,7 @@ class Answers:
         What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a server's list of tokens leaves
         open by more than .05 is not known.
         """
-        details = self.store.details(respondent.number, run)
+        details = self.store.details(respondent.number, run, "p")
         if not details:
             return [None] * len(form.items)
         probabilities: list[float | None] = []

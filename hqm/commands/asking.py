@@ -276,6 +276,7 @@ def _administer(session: Session) -> bool:
     if output.dry_run:
         _show_plan(session, session.jobs())
         return True
+    session.get_ready()
     session.fetch_images()
     live = any(respondent.live for benchmark in session.benchmarks for respondent in session.respondents(benchmark))
     if not session.options.asking.blind and live:

@@ -18,11 +18,6 @@ from hqm.respondents.base import Respondent
 from hqm.respondents.budget import Prices
 from hqm.store.database import Store
 
-_SECONDS = (
-    "SELECT COUNT(*), SUM(json_extract(detail, '$.seconds')) FROM answers "
-    "WHERE respondent = ? AND json_extract(detail, '$.seconds') IS NOT NULL"
-)
-
 
 def study_costs(
     store: Store,
@@ -58,7 +53,7 @@ def study_costs(
 def _used(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
     """Tokens, mean seconds and prices of whoever has this number; empty where nothing was measured."""
     usage = store.usage(number)
-    timed, seconds = store.select(_SECONDS, number)[0]
+    timed, seconds = store.seconds(number)
     measured: dict[str, Any] = {}
     if usage.tokens_in:
         measured |= {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out}

@@ -16,7 +16,7 @@ from hqm.administration.answers import Answers
 from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
 from hqm.administration.costs import prices_of
-from hqm.administration.engines import Engine, Stop, make_engine, never
+from hqm.administration.engines import Engine, Stop, get_ready, make_engine, never
 from hqm.administration.holdings import cells_in, forms_held, forms_of, respondents_in, respondents_of
 from hqm.administration.planning import Job, plan
 from hqm.auditing.evidence import Evidence, gather
@@ -427,6 +427,16 @@ class Session:
             cpus=machine.ray_cpus,
             gpus=machine.ray_gpus,
         )
+
+    def get_ready(self) -> None:
+        """Let worker processes import what they need while it is planned what to ask, where somebody was never asked anything."""
+        machine = self.options.machine
+        if machine.engine == "local":
+            each = [assignment for benchmark in self.benchmarks for assignment in self.assignments(benchmark)]
+            known = (self.store.find_respondent(a.respondent.name, a.identity()) for a in each)
+            get_ready(
+                [a.respondent for a, number in zip(each, known, strict=True) if number is None], workers=machine.workers
+            )
 
     def fetch_images(self) -> None:
         """Get the pictures that lie on the web, where a respondent is going to see them; a plan fetches nothing."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hqm.decisions.choosing import METHODS, Array, Bank, Picked, pick
+from hqm.psychometrics.distributions import concordance, student_quantile
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 
 OUTER, INNER = 10, 4
@@ -197,8 +198,6 @@ def loss_held_out(
 
 
 def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Loss:
-    from scipy.stats import kendalltau, t
-
     errors = scores - whole
     known = np.isfinite(errors) & np.isfinite(se) & (se > 0)
     inside = []
@@ -206,16 +205,16 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
     for i in np.flatnonzero(known):
         others = known & (names != names[i])
         factor, freedom = error_factor(errors[others], se[others], names[others].tolist())
-        inside.append(abs(errors[i]) <= t.ppf(0.975, freedom) * factor * se[i])
+        inside.append(abs(errors[i]) <= student_quantile(0.975, freedom) * factor * se[i])
     factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
     kept = errors[np.isfinite(errors)]
-    tau = kendalltau(scores[np.isfinite(errors)], whole[np.isfinite(errors)]).statistic if kept.size > 1 else math.nan
+    tau = concordance(scores[np.isfinite(errors)], whole[np.isfinite(errors)]) if kept.size > 1 else math.nan
     return Loss(
         mean_error=float(np.abs(kept).mean()) if kept.size else math.nan,
         bias=float(kept.mean()) if kept.size else math.nan,
         tau=float(tau),
         coverage=float(np.mean(inside)) if inside else math.nan,
-        half_width=float((t.ppf(0.975, freedom) * factor * se[known]).mean()) if inside else math.nan,
+        half_width=float((student_quantile(0.975, freedom) * factor * se[known]).mean()) if inside else math.nan,
         factor=factor,
         freedom=freedom,
         respondents=len(kept),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from hqm.errors import ImageError
@@ -19,6 +21,7 @@ def is_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
+@lru_cache(1 << 14)
 def safe_name(name: str, place: str = "") -> str:
     """A picture's path; one that leaves the image folder is an error.
 
@@ -46,11 +49,18 @@ def image_path(folder: Path, name: str) -> Path:
     ImageError
         It is missing, empty, or outside.
     """
-    path = folder / safe_name(name)
+    safe = safe_name(name)
+    path = folder / safe
     if not path.is_file():
         raise ImageError("there is no such picture", place=str(path), remedy="Name the right folder with --images.")
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if _is_linked(folder, safe) and not path.resolve().is_relative_to(folder.resolve()):
         raise ImageError("the picture is a link that leaves the image folder", place=str(path))
     if path.stat().st_size == 0:
         raise ImageError("the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again.")
     return path
+
+
+def _is_linked(folder: Path, safe: str) -> bool:
+    """Whether a part of a path below its folder is a link; without one, the path cannot leave the folder."""
+    parts = safe.split("/")
+    return any(os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1))

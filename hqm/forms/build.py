@@ -24,7 +24,7 @@ from hqm.files.records import read_records, take
 from hqm.forms.mode import mode_of
 from hqm.forms.open import look_first, rephrase_open
 from hqm.forms.options import shuffle_item
-from hqm.forms.polar import affirm, flip
+from hqm.forms.polar import PLAINEST, affirm, flip
 from hqm.forms.questions import reword
 from hqm.forms.rewrite import Rewrite
 from hqm.forms.wording import rephrase
@@ -77,6 +77,7 @@ def build_parallel(form: Form, rewrite: Callable[[Item], Item] | None = None, na
             items.append((rewrite or REWRITERS[item.task])(item))
         except NoRule as error:
             left_out.append(LeftOut(item.id, item.prompt, error.reason))
+    PLAINEST.keep()
     return Form(name, tuple(items), tuple(left_out))
 
 

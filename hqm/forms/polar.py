@@ -31,6 +31,7 @@ from hqm.forms.grammar import (
     subject_end_with_worth,
     verb_behind,
 )
+from hqm.forms.readings import Readings
 from hqm.forms.rewrite import Rewrite
 from hqm.forms.statement import PRONOUNS, as_statement, ends_in_a_verb
 
@@ -95,10 +96,32 @@ def flip(question: str, draw: int = 0) -> Rewrite:
     >>> flip("According to the map, is this the largest state?").prompt
     'According to the map, is it false that this is the largest state?'
     """
+    if draw == 0:
+        prompt, rule, reason = PLAINEST(question)
+        if reason:
+            raise NoRule(question, reason)
+        return Rewrite(prompt, rule)
+    return _opposite(question, draw)
+
+
+def _opposite(question: str, draw: int) -> Rewrite:
     for i, made in enumerate(_opposites(question_of(question))):
         if i == draw:
             return made
     raise NoRule(question, f"it has fewer than {draw + 1} opposites")
+
+
+def _plainest(question: str) -> tuple[str, str, str]:
+    """The plainest opposite with its rule; else the reason why there is none."""
+    try:
+        made = _opposite(question, 0)
+    except NoRule as error:
+        return "", "", error.reason
+    return made.prompt, made.rule, ""
+
+
+PLAINEST = Readings("opposites", _plainest)
+"""Question -> its plainest opposite, kept from one command to the next."""
 
 
 @lru_cache(maxsize=65536)

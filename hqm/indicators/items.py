@@ -29,6 +29,7 @@ from hqm.psychometrics import (
     reading_list,
 )
 from hqm.psychometrics.irt import LEAST, WHY
+from hqm.psychometrics.items import reversed_items
 from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
 
@@ -134,7 +135,7 @@ def _negative(case: Case) -> Result:
     """The number of items in the band `reversed`."""
 
     def search(scores: Array) -> Collection[int]:
-        return item_analysis(scores, n_eff=case.n_effective).of("reversed")
+        return reversed_items(scores, n_eff=case.n_effective)
 
     return _with_power(case, _listed(case, case.once(_analysis).of("reversed")), _power(case, "negative_items", search))
 

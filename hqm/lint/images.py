@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,11 @@ import numpy.typing as npt
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.interface import Benchmark
 from hqm.errors import DataError, ImageError
+from hqm.files.cache import MAX_BYTES
 from hqm.files.images import FolderImages, check_picture
 from hqm.files.names import is_url
 from hqm.files.web import WebImages
+from hqm.signature import sha256_file
 
 _SIDE, _LOW = 32, 8
 _BITS = 10
@@ -121,11 +122,11 @@ class Pictures:
             path = None
             try:
                 path = source.path(name)
-                check_picture(path, name)
+                # a file that is too large is refused before it is read
+                digest = sha256_file(path) if path.stat().st_size <= MAX_BYTES else ""
+                look = _look_at(digest, path, name)
                 benchmark.checksums.check(name, path)
-                looks[name] = Look.of(path)
-                bytes_of[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-                files[name] = path
+                looks[name], bytes_of[name], files[name] = look, digest, path
             except ImageError as error:
                 broken[name] = error.what
             # Pillow raises whatever the decoder of a format does
@@ -160,6 +161,13 @@ class Pictures:
                 kept, gone = first[name], first[other]
                 first = {each: kept if root == gone else root for each, root in first.items()}
         return {name: root for name, root in first.items() if name != root}
+
+
+@lru_cache(1 << 12)
+def _look_at(digest: str, path: Path, name: str) -> Look:
+    """The look of a picture that can be used, by its content: the benchmarks of a command may share their pictures."""
+    check_picture(path, name)
+    return Look.of(path)
 
 
 def same_picture(path: Path, other: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from hqm.benchmark.findings import Finding, group_by_type, row_of
 from hqm.lint.leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import Stratum, items_for_error
+from hqm.psychometrics.distributions import binomial_above
 from hqm.types import HALLUCINATION_TYPES, Form
 
 LARGEST_ERROR = 0.03
@@ -128,9 +129,7 @@ def check_places(form: Form) -> Iterable[Finding]:
 
 def _at_least(n: int, of: int, chance: float) -> float:
     """The chance of n hits or more."""
-    from scipy.stats import binom
-
-    return float(binom.sf(n - 1, of, chance))
+    return float(binomial_above(n - 1, of, chance))
 
 
 def _counting(leaks: Leaks) -> Iterable[Finding]:

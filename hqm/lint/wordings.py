@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from pathlib import Path
 
 from hqm.benchmark.findings import Finding
 from hqm.errors import NoRule
 from hqm.forms.asked import NEGATIONS, Asked, clause_of, sentences
 from hqm.forms.build import count_modes
 from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
+from hqm.forms.readings import RULES, Readings
 from hqm.types import Form, Item
 
 AFFIRMS, SPLIT, DOUBLED, SCOPE = "negation-affirms", "negation-split", "negation-doubled", "negation-scope"
@@ -55,6 +56,8 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
             shown = tuple(f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3])
             every = "all of them: " + ", ".join(item.id for _, item in pairs)
             yield Finding(name, sentence.format(form=form.name, n=len(pairs)), len(pairs), (*shown, every))
+    _FAULTS.keep()
+    _DENIED.keep()
     for change, count in count_modes(original, form).items():
         yield Finding(MODE, f"the form {form.name}: {count} items changed from {change}", count)
 
@@ -65,11 +68,10 @@ def _faults(before: Item, item: Item) -> Iterable[str]:
     elif item.task == "yes_no":
         yield from faults_of_negation(item.prompt)
         same = str(item.target).strip().lower() == str(before.target).strip().lower()
-        if same and _denies(item.prompt) != _denies(before.prompt):
+        if same and _DENIED(item.prompt) != _DENIED(before.prompt):
             yield SAME_ANSWER
 
 
-@lru_cache(maxsize=65536)
 def faults_of_negation(prompt: str) -> list[str]:
     """What is wrong with a negated yes/no question; nothing where it is not negated, or turns the answer round.
 
@@ -78,6 +80,10 @@ def faults_of_negation(prompt: str) -> list[str]:
     >>> faults_of_negation("Does the value of the square not root of 2 range from 1 to 2?")
     ['negation-split']
     """
+    return list(_FAULTS(prompt))
+
+
+def _negation(prompt: str) -> list[str]:
     if not _NEGATED.search(_ANSWERS.sub(" ", prompt)):
         return []
     try:
@@ -120,8 +126,7 @@ def _splits(made: Asked) -> bool:
     return end is not None and worth >= 1 and at < end
 
 
-@lru_cache(maxsize=65536)
-def _denies(prompt: str) -> bool:
+def _is_denied(prompt: str) -> bool:
     """Whether the question is negated, or denied as a whole."""
     if not _NEGATED.search(_ANSWERS.sub(" ", prompt)) and not _WHOLE.search(prompt) and "other than" not in prompt:
         return False
@@ -134,3 +139,7 @@ def _denies(prompt: str) -> bool:
     sentence = prompt[made.start : made.end]
     inner = any(word in NEGATIONS for word in made.words)
     return inner != bool(_WHOLE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence))
+
+
+_FAULTS = Readings("faults", _negation, (RULES, Path(__file__)))
+_DENIED = Readings("denied", _is_denied, (RULES, Path(__file__)))

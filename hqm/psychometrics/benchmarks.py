@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired
+from hqm.psychometrics.distributions import average_ranks
 from hqm.psychometrics.ranks import among_best
 from hqm.psychometrics.result import Status
 
@@ -105,10 +106,8 @@ def benchmark_agreement(
     if n < 6:
         reason = f"halves need 6 respondents, there are {n}"
         return BenchmarkAgreement(whole, None, nan, nan, nan, 0, 0, "ok", reason)
-    from scipy.stats import rankdata
-
     size = (n + 1) // 2
-    best = np.argsort(-(rankdata(x) + rankdata(y)), kind="stable")[:size]
+    best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
     drawn = [rng.permutation(n)[:size] for _ in range(halves)]
     subsets = [_subset(x[i], y[i], min(k, size)) for i in drawn]
     table = np.array([[f.pearson, f.tau, f.top_k] for f in subsets]).reshape(-1, 3)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.correlation import inverse_tanh_interval, is_constant, paired, pearson, size_of
+from hqm.psychometrics.distributions import average_ranks
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Coefficient
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
@@ -189,10 +190,8 @@ def _drawn(x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, 
 
 def _w(x: Array) -> Array:
     """W of every sample; x has shape (samples, respondents, administrations)."""
-    from scipy.stats import rankdata
-
     _, m, k = x.shape
-    ranks = rankdata(x, axis=1)
+    ranks = average_ranks(x, axis=1)
     squares = ((ranks.sum(axis=2) - k * (m + 1) / 2) ** 2).sum(axis=1)
     # a column's sum of squared mid-ranks is (m^3 - m - T) / 12 + m (m + 1)^2 / 4
     untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))

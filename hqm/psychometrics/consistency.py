@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hqm.psychometrics.arrays import Array, Flags, shaped
 from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.distributions import f_quantile
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
 from hqm.psychometrics.two_way import error_bounds, never_narrower
@@ -212,10 +213,8 @@ def feldt_interval(value: float, size: float, parts: int, level: float) -> tuple
         return math.nan, math.nan
     if value >= 1 - 1e-14:
         return 1.0, 1.0
-    from scipy.stats import f
-
     tail = (1 - level) / 2
-    upper, lower = (float(f.ppf(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail))
+    upper, lower = (float(f_quantile(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail))
     return 1 - (1 - value) * upper, 1 - (1 - value) * lower
 
 

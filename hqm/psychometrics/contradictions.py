@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import shaped_alike
+from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.result import Status
 
 USUAL = 0.2
@@ -59,8 +60,6 @@ def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha:
     >>> [(row.item, row.contradicted) for row in contradicted_items(scored, labels).items]
     [(7, 8)]
     """
-    from scipy.stats import binom
-
     a, h = shaped_alike(automatic, human, "respondents, items")
     known = np.isfinite(a) & np.isfinite(h)
     n = known.sum(axis=0)
@@ -74,7 +73,7 @@ def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha:
         most = int(n.max()) if tested else 0
         reason = f"an item needs {fewest} labels before people can contradict its right answer, the most have {most}"
         return Contradictions((), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled")
-    p = np.where(n > 0, binom.sf(k - 1, n, usual), np.nan)
+    p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
     rows = [
         Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.correlation import is_constant, size_of
+from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -259,7 +260,5 @@ def williams_test(
     if below <= 1e-15:
         reason = "the two measures are the same up to scale"
         return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "degenerate", reason)
-    from scipy.stats import t as student
-
     t = (r12 - r13) * math.sqrt((size - 1) * (1 + r23) / below)
-    return DependentCorrelations(r12 - r13, t, size - 3, 2 * float(student.sf(abs(t), size - 3)), n)
+    return DependentCorrelations(r12 - r13, t, size - 3, 2 * float(student_above(abs(t), size - 3)), n)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
+from hqm.psychometrics.distributions import average_ranks, concordance
 from hqm.psychometrics.result import Coefficient
 
 
@@ -95,20 +96,17 @@ def spearman(
     """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright (2000).
 
     It says how well the *order* of the respondents repeats: spacing does not count, so one respondent far from the others
-    cannot carry it. Equal scores share their mean rank. Arguments are as in `pearson`. The status is `insufficient` below 3
-    respondents and `degenerate` for scores without variance; there is no interval below 4.
+    cannot carry it. Equal scores share their mean rank. As in `pearson`: `insufficient` below 3, no interval below 4.
 
         tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
     0.8
     """
-    from scipy.stats import rankdata
-
     a, b = paired(x, y)
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    value = _product_moment(rankdata(a), rankdata(b))
+    value = _product_moment(average_ranks(a), average_ranks(b))
     return _with_interval(value, len(a), level, "Bonett-Wright", 1 + value**2 / 2, 3, n_effective)
 
 
@@ -118,18 +116,15 @@ def kendall_tau_b(
     """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson (1957).
 
     It says how much more often the two order a pair of respondents alike than the other way round; without ties,
-    (tau + 1) / 2 is the share of pairs in the same order. Arguments are as in `pearson`. The status is `insufficient` below
-    3 respondents and `degenerate` for scores without variance; there is no interval below 5.
+    (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient` below 3; no interval below 5.
 
         (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.6667
     """
-    from scipy.stats import kendalltau
-
     a, b = paired(x, y)
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    value = float(np.clip(kendalltau(a, b).statistic, -1.0, 1.0))
+    value = concordance(a, b)
     return _with_interval(value, len(a), level, "Fieller", 0.437, 4, n_effective)

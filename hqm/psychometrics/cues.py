@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.arrays import Numbers
+from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.folds import Labelled, accuracy, by_level, deal, gain_over, learnt_forward, majority, numbers
 from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
@@ -260,8 +261,6 @@ def _giveaways(
     least: int = 20,
     purity: float = 0.95,
 ) -> tuple[Giveaway, ...]:
-    from scipy.stats import binom
-
     seen: dict[tuple[int, str], Counter[int]] = {}
     for text, kind, label in zip(questions, items.kind.tolist(), items.label.tolist(), strict=True):
         if table[kind].max() == table[kind].sum():
@@ -277,7 +276,7 @@ def _giveaways(
     ]
     # twice: which of the labels it would be was not said beforehand
     p = [
-        min(1.0, 2 * float(binom.sf(k - 1, n, table[kind, label] / table[kind].sum())))
+        min(1.0, 2 * float(binomial_above(k - 1, n, table[kind, label] / table[kind].sum())))
         for kind, _, (label, k), n in tried
     ]
     phrases = [

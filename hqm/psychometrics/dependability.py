@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.correlation import size_of
 from hqm.psychometrics.decision import DStudy, d_study
+from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.generalizability import GStudy, g_study
 from hqm.psychometrics.moments import without_each
 from hqm.psychometrics.respondent_spread import (
@@ -231,10 +232,8 @@ def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
     Items make some respondents' scores spread more and all of them shift at once, so that the variance between respondents
     and the absolute error go together; only leaving out pictures from both sees that.
     """
-    from scipy.stats import t
-
     middle = math.log((1 - value) / value)
-    half = float(t.ppf(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
+    half = float(student_quantile(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
     low, high = (1 / (1 + math.exp(min(middle + side * half, 700.0))) for side in (1, -1))
     return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Status
 
@@ -223,11 +224,9 @@ def on_fisher_scale(
     >>> round(result.p, 3), result.low < 0 < result.high
     (0.065, True)
     """
-    from scipy.stats import t as student
-
     gap, middle = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
-    half = float(student.ppf(0.5 + level / 2, df)) * error
+    half = float(student_quantile(0.5 + level / 2, df)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
     low, high = (math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half))
-    p = 2 * float(student.sf(abs(gap) / error, df))
+    p = 2 * float(student_above(abs(gap) / error, df))
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped, shaped_alike
 from hqm.psychometrics.clusters import labels_of
+from hqm.psychometrics.distributions import normal_above, student_above
 from hqm.psychometrics.multiple import benjamini_hochberg, holm
 from hqm.psychometrics.result import Status
 
@@ -203,11 +204,9 @@ def _tested(
     level: float,
     higher_is_better: bool,
 ) -> PairwiseDifferences:
-    from scipy.stats import norm, t
-
     flat = se == 0
     ratio = np.abs(difference) / np.where(flat, 1.0, se)
-    p = 2 * (norm.sf(ratio) if df is None else t.sf(ratio, df))
+    p = 2 * (normal_above(ratio) if df is None else student_above(ratio, df))
     p = np.where(flat, np.where(np.abs(difference) > 1e-12, min(1.0, 2 * exact), 1.0), p)
     np.fill_diagonal(p, np.nan)
     np.fill_diagonal(se, np.nan)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile, shaped
 from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.distributions import chi2_quantile, f_quantile
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -55,11 +56,9 @@ def too_near_a_bound(scores: npt.ArrayLike) -> str:
     x = x[np.isfinite(x)]
     if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
         return ""
-    from scipy.stats import chi2
-
     mean, observed = float(x.mean()), float(x.var(ddof=1))
     # of few scores the variance is often too small to show the tail: its upper quartile is what counts
-    variance = observed * (len(x) - 1) / float(chi2.ppf(0.25, len(x) - 1))
+    variance = observed * (len(x) - 1) / float(chi2_quantile(0.25, len(x) - 1))
     total = mean * (1 - mean) / variance - 1
     if total <= 0:
         return ""
@@ -151,10 +150,8 @@ def family_dependence(
     value = (msb - msw) / (msb + (n0 - 1) * msw)
     low = high = 1.0
     if msw > 1e-14 * msb:
-        from scipy.stats import f as fisher
-
         tail = 0.5 + level / 2
-        ends = msb / msw / float(fisher.ppf(tail, f - 1, m - f)), msb / msw * float(fisher.ppf(tail, m - f, f - 1))
+        ends = msb / msw / float(f_quantile(tail, f - 1, m - f)), msb / msw * float(f_quantile(tail, m - f, f - 1))
         low, high = ((e - 1) / (e + n0 - 1) for e in ends)
     n_eff = m / (1 + (crowd - 1) * min(1.0, max(0.0, value)))
     p = math.nan

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.jackknife import jackknife_interval
 from hqm.psychometrics.result import Coefficient
 
@@ -145,8 +146,6 @@ def gain_over(hits: Array, baseline: Array, cluster: Numbers, level: float) -> t
     if clusters < 2:
         none = Coefficient.absent("insufficient", f"a test needs 2 clusters, there are {clusters}", clusters)
         return none, math.nan
-    from scipy.stats import t as student
-
     n = len(hits)
     difference = np.bincount(cluster, weights=hits - baseline, minlength=clusters)
     size = np.bincount(cluster, minlength=clusters)
@@ -156,6 +155,6 @@ def gain_over(hits: Array, baseline: Array, cluster: Numbers, level: float) -> t
     least = 2.0 ** -min(clusters, 1000)
     if error == 0:
         return Coefficient(value, value, value, clusters, level, "clustered t"), least if value > 0 else 1.0
-    half = float(student.ppf(0.5 + level / 2, clusters - 1)) * error
-    p = float(student.sf(value / error, clusters - 1))
+    half = float(student_quantile(0.5 + level / 2, clusters - 1)) * error
+    p = float(student_above(value / error, clusters - 1))
     return Coefficient(value, value - half, value + half, clusters, level, "clustered t", se=error), max(p, least)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.distributions import chi2_quantile, f_quantile
 from hqm.psychometrics.moments import Axis, Depth, Moments, axes_of, crossed_components, depths_of
 from hqm.psychometrics.result import Status
 
@@ -215,8 +216,6 @@ def difference_bounds(parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.
     >>> [round(end, 4) for end in difference_bounds([0.6, -0.1], [9, 81])]
     [0.1801, 1.898]
     """
-    from scipy.stats import chi2, f
-
     part, free = np.asarray(parts, dtype=np.float64), np.asarray(df, dtype=np.float64)
     part, free = part[part != 0], free[part != 0]
     if not len(part):
@@ -226,11 +225,11 @@ def difference_bounds(parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.
     def reach(plus: Array, plus_df: Array, minus: Array, minus_df: Array, places: tuple[float, float]) -> float:
         """The square of how far the end lies from the estimate, when the terms `plus` move it and `minus` hold it."""
         first, second = places
-        g = np.abs(1 - plus_df / chi2.ppf(first, plus_df))
-        h = np.abs(minus_df / chi2.ppf(second, minus_df) - 1)
+        g = np.abs(1 - plus_df / chi2_quantile(first, plus_df))
+        h = np.abs(minus_df / chi2_quantile(second, minus_df) - 1)
         square = float((g**2 * plus**2).sum() + (h**2 * minus**2).sum())
         if len(plus) and len(minus):
-            ratio = f.ppf(first, plus_df[:, None], minus_df[None, :])
+            ratio = f_quantile(first, plus_df[:, None], minus_df[None, :])
             mixed = ((ratio - 1) ** 2 - (g[:, None] * ratio) ** 2 - h**2) / ratio
             square += float((mixed * np.outer(plus, minus)).sum())
         return max(0.0, square)

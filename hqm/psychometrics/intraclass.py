@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import shaped
 from hqm.psychometrics.correlation import is_constant
+from hqm.psychometrics.distributions import f_quantile
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -172,8 +173,6 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
 
 
 def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float) -> Coefficient:
-    from scipy.stats import f
-
     value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
     if value >= 1.0 or mse == msc == 0.0:
         return Coefficient(1.0, 1.0, 1.0, n, level, "McGraw-Wong")
@@ -184,7 +183,7 @@ def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, 
         return Coefficient(value, n=n, level=level, method="McGraw-Wong")
     v = (a * msc + b * mse) ** 2 / spread
     tail = 0.5 + level / 2
-    f1, f2 = float(f.ppf(tail, size - 1, v)), float(f.ppf(tail, v, size - 1))
+    f1, f2 = float(f_quantile(tail, size - 1, v)), float(f_quantile(tail, v, size - 1))
     low = n * (msr - f1 * mse) / (f1 * (k * msc + (k * n - k - n) * mse) + n * msr)
     high = n * (f2 * msr - mse) / (k * msc + (k * n - k - n) * mse + n * f2 * msr)
     return Coefficient(value, low, high, n, level, "McGraw-Wong")
@@ -192,14 +191,12 @@ def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, 
 
 def _ratio(msr: float, error: float, n: int, k: int, df: float, size: float, level: float) -> Coefficient:
     """The coefficient of one score from two mean squares, with the interval of their ratio F."""
-    from scipy.stats import f
-
     value = (msr - error) / (msr + (k - 1) * error)
     if error == 0.0:
         return Coefficient(1.0, 1.0, 1.0, n, level, "F")
     if size < 3:
         return Coefficient(value, n=n, level=level, method="F")
     ratio, tail = msr / error, 0.5 + level / 2
-    low = ratio / float(f.ppf(tail, size - 1, df))
-    high = ratio * float(f.ppf(tail, df, size - 1))
+    low = ratio / float(f_quantile(tail, size - 1, df))
+    high = ratio * float(f_quantile(tail, df, size - 1))
     return Coefficient(value, (low - 1) / (low + k - 1), (high - 1) / (high + k - 1), n, level, "F")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers, normal_quantile, shaped
+from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.rank_sum import rank_sum_p
 from hqm.psychometrics.result import Status
@@ -105,12 +106,35 @@ _NO_SPREAD = 1e-12
 
 def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     """Student's test of a correlation."""
-    from scipy.stats import t
-
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
-        return np.asarray(np.where(df > 0, 2 * t.sf(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
+        return np.asarray(np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
+
+
+def reversed_items(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None) -> tuple[int, ...]:
+    """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every item.
+
+    >>> reversed_items([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    ()
+    """
+    x = shaped(scores, "respondents, items")
+    if x.shape[0] < 3 or x.shape[1] < 2:
+        return ()
+    r, _, _, q, proved = _evidence(x, alpha, n_eff)
+    # an item without variance has no correlation
+    return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
+
+
+def _evidence(x: Array, alpha: float, n_eff: float | None) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """(items,) each: correlation with the rest, independent respondents, p, q, and whether the rank sums show a reversal."""
+    respondents = x.shape[0]
+    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    rest = _rest(x)
+    r, n = _correlations(x, rest)
+    shrunk = n * size / respondents
+    p = _two_sided(r, shrunk)
+    return r, shrunk, p, benjamini_hochberg(p), _reversed_q(x, rest, r, n_eff) < alpha
 
 
 def item_analysis(
@@ -148,12 +172,7 @@ def item_analysis(
         reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
         return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
 
-    rest = _rest(x)
-    r, n = _correlations(x, rest)
-    shrunk = n * size / respondents
-    p = _two_sided(r, shrunk)
-    q = benjamini_hochberg(p)
-    proved = _reversed_q(x, rest, r, n_eff) < alpha
+    r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
     with np.errstate(divide="ignore", invalid="ignore"):
         half = np.where(shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Flags, Numbers, normal_quantile, shaped_alike
+from hqm.psychometrics.distributions import chi2_above
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
@@ -200,14 +201,13 @@ def _homogeneity(hits: Numbers | Array, misses: Numbers | Array) -> tuple[float,
     if (table.sum(axis=1) == 0).any():
         return 1.0, spread, False
     from scipy.special import xlogy
-    from scipy.stats import chi2
 
     sparse = bool(expected.min() < 5)
     if sparse:
         statistic = float(((table - expected) ** 2 / expected).sum())
     else:
         statistic = 2 * float((xlogy(table, table) - xlogy(table, expected)).sum())
-    return float(chi2.sf(max(0.0, statistic), k - 1)), spread, sparse
+    return float(chi2_above(max(0.0, statistic), k - 1)), spread, sparse
 
 
 def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficient:

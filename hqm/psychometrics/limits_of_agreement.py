@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import is_constant, paired, size_of
+from hqm.psychometrics.distributions import noncentral_student_quantile, student_quantile
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 
 
@@ -84,8 +85,6 @@ def bland_altman(
         reason = f"limits of agreement need 5 respondents, there are {n}"
         none = Coefficient.absent("insufficient", reason, n)
         return BlandAltman(none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason)
-    from scipy.stats import nct, t
-
     size = max(size_of(n, n_effective), 1.0)
     difference, mean = b - a, (a + b) / 2
     slope = _slope(mean, difference, size, level)
@@ -103,10 +102,13 @@ def bland_altman(
         # of one family nothing is known of other families
         centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
         return BlandAltman(centre, s, lower, upper, slope, None, None, multiplier)
-    quantile = float(t.ppf(0.5 + level / 2, size - 1))
+    quantile = float(student_quantile(0.5 + level / 2, size - 1))
     half = quantile * s / math.sqrt(size)
     near, far = (
-        float(c) for c in np.ravel(nct.ppf([0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size)))
+        float(c)
+        for c in np.ravel(
+            noncentral_student_quantile([0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size))
+        )
     )
     near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
     rough = quantile * math.sqrt(3 * s * s / size)
@@ -123,8 +125,6 @@ def bland_altman(
 
 
 def _slope(mean: Array, difference: Array, size: float, level: float) -> Coefficient:
-    from scipy.stats import t
-
     n = len(mean)
     if is_constant(mean):
         return Coefficient.absent("degenerate", "the mean scores of the respondents do not differ", n)
@@ -135,5 +135,5 @@ def _slope(mean: Array, difference: Array, size: float, level: float) -> Coeffic
     error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
     if size <= 2:
         return Coefficient(value, n=n, level=level, method="t")
-    half = float(t.ppf(0.5 + level / 2, size - 2)) * error
+    half = float(student_quantile(0.5 + level / 2, size - 2)) * error
     return Coefficient(value, value - half, value + half, n, level, "t", se=error)

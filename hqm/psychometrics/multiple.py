@@ -23,10 +23,12 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     """
     flat = np.asarray(p, dtype=np.float64)
     adjusted, known = np.full(flat.shape, np.nan), np.isfinite(flat)
-    if known.any():
-        from scipy.stats import false_discovery_control
-
-        adjusted[known] = false_discovery_control(flat[known])
+    order = np.argsort(flat[known])
+    tests = len(order)
+    sorted_p = flat[known][order] * (tests / np.arange(1, tests + 1, dtype=np.float64))
+    back = np.empty(tests)
+    back[order] = np.minimum.accumulate(sorted_p[::-1])[::-1]
+    adjusted[known] = np.clip(back, 0.0, 1.0)
     return adjusted
 
 

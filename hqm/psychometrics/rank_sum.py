@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Flags
+from hqm.psychometrics.distributions import average_ranks
 
 _EXACT = 60
 """Respondents up to which the distribution is counted out; beyond, a normal one with a correction of one half."""
@@ -39,13 +40,12 @@ def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:
     array([0.1])
     """
     from scipy.special import ndtr
-    from scipy.stats import rankdata
 
     x = np.asarray(values, dtype=np.float64)
     seen = np.isfinite(x)
     if x.shape[1] == 0:
         return np.zeros(0)
-    ranks = np.where(seen, rankdata(np.where(seen, x, np.inf), axis=0), 0.0)
+    ranks = np.where(seen, average_ranks(np.where(seen, x, np.inf), axis=0), 0.0)
     n, k = seen.sum(axis=0), (chosen & seen).sum(axis=0)
     total = np.ceil(np.where(chosen, ranks, 0.0).sum(axis=0) - 1e-9).astype(np.int64)
     p = np.full(x.shape[1], np.nan)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.result import Bounds
 
 PLACES = (np.arange(1, 200) - 0.5) / 199
@@ -86,12 +87,10 @@ def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float)
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
     [0.0114, 0.0343]
     """
-    from scipy.stats import chi2
-
     s = np.asarray(scores, dtype=np.float64)
     df = independent - 1
     inflation = (len(s) - 1) / (len(s) - len(s) / independent)
-    ratio = df / chi2.ppf(1 - PLACES, df)[:, None]
+    ratio = df / chi2_quantile(1 - PLACES, df)[:, None]
     edge = np.concatenate([s, 1 - s])
     if (edge < 0).any() or not (edge > 0).any() or not s.var() > 0:
         return Spread(inflation * variance * ratio, np.ones_like(ratio))

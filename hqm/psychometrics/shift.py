@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.correlation import paired, size_of
+from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.intraclass import icc
 from hqm.psychometrics.result import Bounds, Coefficient, Status
 from hqm.psychometrics.significance import SignificanceTest
@@ -54,9 +55,7 @@ def mean_shift(
     variance = mean_variance(difference, left, n_effective=n_effective)
 
     def reach(square: float, freedom: float) -> float:
-        from scipy.stats import t
-
-        return float(t.ppf(0.5 + level / 2, freedom)) * math.sqrt(square) if freedom > 0 else math.nan
+        return float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(square) if freedom > 0 else math.nan
 
     fixed, method = None, "paired t"
     if math.isfinite(variance.items):
@@ -75,12 +74,10 @@ def own_shifts(
 
         d = y - x,   SE^2 = (C - 1) / C  sum_c (d_(c) - mean(d_(.)))^2,   interval d +- t(C - 1) SE
 
-    The items are the same on both sides, so that what makes an item hard cancels. The units are the score's.
+    The items are the same on both sides, so that what makes an item hard cancels. The units are the score's. The status is
+    `insufficient` without a score; there is no interval where no cluster moves the difference.
 
-    - `x, y`: (respondents,): scores in both administrations.
-    - `without`: (respondents, clusters) of each administration: the scores with each cluster of items left out.
-
-    The status is `insufficient` without a score; there is no interval where no cluster moves the difference.
+    - `x, y`: (respondents,): scores. `without`: (respondents, clusters) of each administration: with each cluster left out.
 
     >>> right = np.array([[1.0, 1, 0, 1, 1, 0]]), np.array([[1.0, 0, 0, 1, 0, 0]])
     >>> without = tuple((each.sum(axis=1, keepdims=True) - each) / 5 for each in right)
@@ -88,8 +85,6 @@ def own_shifts(
     >>> round(float(shift.low), 4), round(float(shift.high), 4)
     (-0.8753, 0.2086)
     """
-    from scipy.stats import t
-
     first, other = (np.asarray(scores, dtype=np.float64) for scores in (x, y))
     moved = without[1] - without[0]
     made = []
@@ -99,7 +94,7 @@ def own_shifts(
             made.append(Coefficient.absent("insufficient", "it has no score in both administrations", count))
             continue
         square = (count - 1) / count * float(((left - left.mean()) ** 2).sum()) if count > 1 else 0.0
-        half = float(t.ppf(0.5 + level / 2, count - 1)) * math.sqrt(square) if square > 0 else math.nan
+        half = float(student_quantile(0.5 + level / 2, count - 1)) * math.sqrt(square) if square > 0 else math.nan
         made.append(Coefficient(shift, shift - half, shift + half, count, level, "t, pictures left out"))
     return tuple(made)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, shaped
+from hqm.psychometrics.distributions import student_quantile
 
 Sums = Callable[[Mapping[str, Array]], Any]
 PRIOR_FAMILIES = 8
@@ -61,8 +62,6 @@ def scaled_scores(
     >>> float(known.scores[0].round(3)), float(known.se[0].round(2))
     (0.7, 0.28)
     """
-    from scipy.stats import t as student
-
     w, known = shaped(weights, "items", "weights"), shaped(auxiliary, "items, values", "auxiliary")
     if len(known) != len(w) or not (w > 0).all():
         raise ValueError(f"{len(w)} items need positive weights and auxiliary values, got {len(known)} rows of values")
@@ -80,7 +79,7 @@ def scaled_scores(
     items, used = basis.shape
     spread = items / max(items - used, 1)
     se = factor * np.sqrt(spread * (np.maximum(w * (w - 1), 0.0) * rest**2).sum(axis=1))
-    reach = float(student.ppf(0.5 + level / 2, freedom)) * se
+    reach = float(student_quantile(0.5 + level / 2, freedom)) * se
     return ScaledScores(scores=scores, se=se, low=scores - reach, high=scores + reach)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.study_variance import Effect, StudyParts
 
 FEWEST_FORMS = 5
@@ -145,11 +146,9 @@ def _mean_error(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]
 
 
 def _half_width_for_others(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
-    from scipy.stats import chi2
-
     free = np.asarray(size.respondents, dtype=np.float64) * (independent(parts) / max(parts.respondents, 1)) - 1
     different, place = np.unique(free, return_inverse=True)
-    span = ((chi2.ppf(0.975, different) - chi2.ppf(0.025, different)) / different)[place].reshape(free.shape)
+    span = ((chi2_quantile(0.975, different) - chi2_quantile(0.025, different)) / different)[place].reshape(free.shape)
     return np.asarray(_sum(made, _noise) / _whole(parts, made) * span / 2, dtype=np.float64)
 
 

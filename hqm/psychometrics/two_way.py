@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.families import too_near_a_bound
 from hqm.psychometrics.result import Bounds, Coefficient
 
@@ -98,9 +99,7 @@ def error_bounds(ratio: float, left_out: Array, level: float = 0.95) -> Bounds |
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all() or not ratio > 0:
         return None
-    from scipy.stats import t
-
-    half = float(t.ppf(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
+    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
     return Bounds.below_one(ratio, half, "r", level)
 
 
@@ -158,11 +157,9 @@ def half_width_without(
     What is left is known less exactly than the whole: its degrees of freedom are Satterthwaite's. No square holds more noise
     than all of it, so half of the variance always stays (`least`).
     """
-    from scipy.stats import t
-
     left = max(jackknifed - twice, jackknifed * least)
     freedom = (clusters - 1) * (left / jackknifed) ** 2 if jackknifed > 0 else clusters - 1
-    return float(t.ppf(0.5 + level / 2, max(freedom, 2))) * math.sqrt(left)
+    return float(student_quantile(0.5 + level / 2, max(freedom, 2))) * math.sqrt(left)
 
 
 def respondent_bounds(value: float, left_out: npt.ArrayLike, size: float, level: float = 0.95) -> tuple[float, float]:
@@ -176,9 +173,9 @@ def respondent_bounds(value: float, left_out: npt.ArrayLike, size: float, level:
     left = np.asarray(left_out, dtype=np.float64)
     if size < FEWEST_CLUSTERS or not np.isfinite(left).all():
         return math.nan, math.nan
-    from scipy.stats import t
-
-    half = float(t.ppf(0.5 + level / 2, size - 3)) * spread_left_out(left) * math.sqrt(len(left) / (size - 2))
+    half = (
+        float(student_quantile(0.5 + level / 2, size - 3)) * spread_left_out(left) * math.sqrt(len(left) / (size - 2))
+    )
     return float(np.clip(value - half, -1, 1)), float(np.clip(value + half, -1, 1))
 
 
@@ -191,9 +188,7 @@ def linear_bounds(value: float, left_out: Array, level: float = 0.95) -> Bounds 
     """
     if len(left_out) < FEWEST_CLUSTERS or not np.isfinite(left_out).all():
         return None
-    from scipy.stats import t
-
-    half = float(t.ppf(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
+    half = float(student_quantile(0.5 + level / 2, len(left_out) - 1)) * spread_left_out(left_out)
     low, high = (float(np.clip(value + side * half, -1, 1)) for side in (-1, 1))
     return Bounds(low, high, "cluster jackknife", level)
 

@@ -116,7 +116,12 @@ def mentions(text: str, phrase: str) -> bool:
     >>> mentions("It is to the LEFT.", "to the left"), mentions("leftover", "left")
     (True, False)
     """
-    return re.search(rf"(?<!\w){re.escape(phrase.lower())}(?!\w)", text.lower()) is not None
+    return _whole_words(phrase).search(text.lower()) is not None
+
+
+@lru_cache(1 << 12)
+def _whole_words(phrase: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(phrase.lower())}(?!\w)")
 
 
 def score_choice(item: Item, response: Response) -> Verdict:
@@ -131,6 +136,7 @@ def score_choice(item: Item, response: Response) -> Verdict:
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 
 
+@lru_cache(1 << 12)
 def _spelled(text: str) -> str:
     """The text with small numbers as words, so that "2" and "two" are the same answer."""
     return re.sub(r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)", lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1], text)

@@ -13,7 +13,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
 from hqm.store.each import append_each
+from hqm.store.kept import Kept
 from hqm.store.numbering import attempts_of, ids_of
 from hqm.store.opening import connect, connect_alone, transaction
 from hqm.store.questions import Ask, ask
@@ -75,6 +75,7 @@ class Store:
             except BaseException:
                 self._db.close()
                 raise
+            self._kept = Kept(self._db, self.select)
 
     def _open(self, readonly: bool) -> None:
         try:
@@ -226,17 +227,7 @@ class Store:
             self._db.executemany(
                 "INSERT OR IGNORE INTO answers SELECT ?, ?, a.id, ?, ?, ?, ?, ?, ? FROM asks a WHERE a.digest = ?",
                 [
-                    (
-                        respondent,
-                        run,
-                        attempt,
-                        r.state,
-                        r.text,
-                        r.reason,
-                        _written(r.detail),
-                        when,
-                        a.digest,
-                    )
+                    (respondent, run, attempt, r.state, r.text, r.reason, _written(r.detail), when, a.digest)
                     for attempt, a, r, when in answers
                 ],
             )
@@ -252,11 +243,11 @@ class Store:
         """Ask number -> the last attempt's response, details left out."""
         return {number: Response(*row[:3]) for number, row in self.answer_rows(respondent, run).items()}
 
-    def answer_rows(self, respondent: int, run: int) -> dict[int, Row]:
+    def answer_rows(self, respondent: int, run: int) -> Mapping[int, Row]:
         """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
         query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
-        rows = self.select(query, respondent, run)
-        return dict(zip(map(itemgetter(3), rows), rows, strict=True))
+        key = ("rows", respondent, run)
+        return self._kept.once(key, lambda: {row[3]: row for row in self.select(query, respondent, run)})
 
     def replies(self, respondent: int, run: int) -> dict[str, Response]:
         """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
@@ -266,12 +257,15 @@ class Store:
         )
         return {row[0]: Response(*row[1:]) for row in self.select(query, respondent, run)}
 
-    def answered(self, respondent: int, run: int) -> set[int]:
+    def answered(self, respondent: int, run: int) -> frozenset[int]:
         """The asks that need not be asked again: the last attempt was no error."""
-        rows = self.select(
-            "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt", respondent, run
-        )
-        return {number for number, state in dict(rows).items() if state != "error"}
+        query = "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+
+        def read() -> frozenset[int]:
+            rows = dict(self.select(query, respondent, run))
+            return frozenset(number for number, state in rows.items() if state != "error")
+
+        return self._kept.once(("answered", respondent, run), read)
 
     def runs(self, respondent: int) -> list[int]:
         """The runs in which a respondent answered anything."""
@@ -279,21 +273,28 @@ class Store:
             n for (n,) in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
         ]
 
-    def details(self, respondent: int, run: int) -> dict[int, dict[str, Any]]:
-        """Ask number -> what was measured of the last attempt, of those asks of which anything ever was."""
+    def details(self, respondent: int, run: int, name: str = "") -> dict[int, dict[str, Any]]:
+        """Ask number -> what was measured of the last attempt, where anything was; with a `name`, where that may be in it."""
         # of a first attempt without a detail there is nothing to read, and most recorded answers are that
         query = (
-            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? AND (attempt > 0 OR detail <> ?) "
-            "ORDER BY ask, attempt"
+            "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? AND "
+            "(attempt > 0 OR detail <> ? AND instr(detail, ?)) ORDER BY ask, attempt"
         )
-        rows = self.select(query, respondent, run, _NO_DETAIL)
+        rows = self.select(query, respondent, run, _NO_DETAIL, f'"{name}":' if name else "{")
         return {number: json.loads(detail) for number, detail in rows}
 
     def usage(self, respondent: int) -> Usage:
         """The tokens that a respondent's answers used, summed over runs and attempts."""
         kinds = ("tokens_in", "tokens_out", "tokens_cached")
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
-        return Usage(*self._first(f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?", respondent))
+        query = f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?"
+        return Usage(*self._kept.once(("usage", respondent), lambda: self._first(query, respondent)))
+
+    def seconds(self, respondent: int) -> tuple[int, float]:
+        """How many answers of a respondent were timed, over runs and attempts, and the sum of their seconds."""
+        timed = "SELECT json_extract(detail, '$.seconds') AS s FROM answers WHERE respondent = ?"
+        query = f"SELECT COUNT(s), COALESCE(SUM(s), 0) FROM ({timed})"
+        return tuple(self._kept.once(("seconds", respondent), lambda: self._first(query, respondent)))
 
     def count(self) -> int:
         """How many answers there are, attempts included."""

@@ -12,9 +12,10 @@ import multiprocessing as mp
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
@@ -77,6 +78,28 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
         return ()
     count = gpu_count()
     return tuple(f"cuda:{i}" for i in range(count)) if count > 1 else ()
+
+
+def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
+    """Begin to import what worker processes need for these respondents, if there are going to be any; nothing is waited for."""
+    movable = [respondent for respondent in respondents if getattr(respondent, "movable", False)]
+    if (
+        movable
+        and worker_count(workers, movable, local_gpus(movable)) > 1
+        and _context().get_start_method() == "forkserver"
+    ):
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
+
+
+def _context() -> Any:
+    """How worker processes start: forked from a server that has imported torch, on Linux; elsewhere that is not safe."""
+    if sys.platform != "linux":
+        return mp.get_context("spawn")
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(["hqm.administration.engines.warm"])
+    return context
 
 
 def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[Batch]:
@@ -152,14 +175,14 @@ class _Worker:
 def _spread(
     work: Work, shards: Sequence[tuple[int, list[Request]]], count: int, stop: Stop, devices: Sequence[str] = ()
 ) -> Iterator[Batch]:
-    context = mp.get_context("spawn")
+    context = _context()
     threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
     crew: list[_Worker] = []
     for k in range(count):
         # a pipe for each: a worker that is killed holds no lock that the others wait for
         ours, theirs = context.Pipe()
         place = devices[k % len(devices)] if devices else ""
-        process = context.Process(target=_work, args=(theirs, threads, place), daemon=True)
+        process = context.Process(target=_work, args=(theirs, threads, place, dict(os.environ)), daemon=True)
         process.start()
         theirs.close()
         crew.append(_Worker(process, ours))
@@ -250,8 +273,9 @@ def _follow() -> None:
         os._exit(1)
 
 
-def _work(pipe: Any, threads: int, device: str = "") -> None:
+def _work(pipe: Any, threads: int, device: str, environment: Mapping[str, str]) -> None:
     """A worker: answer shards until it is told to stop, on a device of its own if it was given one."""
+    os.environ.update(environment)  # the server that it was forked from has that of its own beginning
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()

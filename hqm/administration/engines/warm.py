@@ -1,0 +1,43 @@
+"""What worker processes import before they are given anything to do.
+
+On Linux, workers are forked from one server process that has imported this module: what takes most of their start is done once,
+and while the driver still plans what to ask. It is imported nowhere else.
+"""
+
+from __future__ import annotations
+
+import signal
+
+# Ctrl-C reaches every process of a terminal, and only the driver decides what it means; imports take seconds
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+import importlib  # noqa: E402
+import os  # noqa: E402
+from contextlib import suppress  # noqa: E402
+from types import FrameType  # noqa: E402
+
+_DRIVER = os.getppid()
+_MODULES = (
+    "torch",
+    "hqm.administration.engines.local",
+    "hqm.respondents.transformers",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.auto.processing_auto",
+    "transformers.modeling_utils",
+    "transformers.processing_utils",
+)
+
+
+def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
+    """End in the middle of an import where the driver has ended: its output is open for as long as this process lives."""
+    if os.getppid() != _DRIVER:
+        os._exit(1)
+
+
+_BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+for _name in _MODULES:
+    with suppress(Exception):  # whatever it is, a worker meets it again, and says it
+        importlib.import_module(_name)
+signal.setitimer(signal.ITIMER_REAL, 0)
+signal.signal(signal.SIGALRM, _BEFORE)

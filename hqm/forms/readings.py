@@ -1,0 +1,82 @@
+"""What rules made of texts, kept in the cache from one command to the next: to tag ten thousand questions takes seconds.
+
+What is kept belongs to the rules that made it: their source and the versions of the libraries with the words are part of the
+file's name. The cache may be deleted at any time; where it cannot be written, everything is only made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hqm.files.cache import cache_folder
+from hqm.signature import digest, digest_file
+
+RULES = Path(__file__).parent
+"""The folder of the rules by which forms are made."""
+_WORTH = 100
+"""Texts below which nothing is written: they are read again in no time."""
+_MOST = 100_000
+_LIBRARIES = ("HanTa", "lemminflect")
+
+
+class Readings:
+    """A function of a text, whose results are kept.
+
+    Parameters
+    ----------
+    name
+        Of the file in the cache.
+    rule
+        What is made of a text: a value that JSON has, which nobody may change.
+    sources
+        The files and folders that `rule` depends on.
+    """
+
+    def __init__(self, name: str, rule: Callable[[str], Any], sources: Sequence[Path] = (RULES,)) -> None:
+        self.name, self._rule, self._sources, self._new = name, rule, tuple(sources), 0
+
+    def __call__(self, text: str) -> Any:
+        """What the rule makes of a text, or made of it in an earlier command."""
+        if text not in self._known:
+            self._known[text] = self._rule(text)
+            self._new += 1
+        return self._known[text]
+
+    def keep(self) -> None:
+        """Write what is new for the next command, where it is worth it."""
+        if self._new < _WORTH or len(self._known) > _MOST:
+            return
+        self._new = 0
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, suffix=".part", delete=False) as part:
+                json.dump(self._known, part)
+            os.replace(part.name, self._file)
+            for other in self._file.parent.glob(f"{self.name}-*.json"):
+                if other != self._file:  # of other rules
+                    other.unlink(missing_ok=True)
+
+    @cached_property
+    def _file(self) -> Path:
+        return cache_folder() / "readings" / f"{self.name}-{_rules(self._sources)}.json"
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        try:
+            known = json.loads(self._file.read_text())
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+@cache
+def _rules(sources: tuple[Path, ...]) -> str:
+    return digest([*map(digest_file, sources), *map(version, _LIBRARIES)]).partition(":")[2]
