@@ -105,8 +105,8 @@ class Engine:
         logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare the next batch's pictures while this one runs; only a shared prefix uses them."""
-        if self.sharing == "prefix" and "prefix" in self._checked:
+        """Prepare the pictures that come next while others are answered, where prompts come apart."""
+        if self._joins:
             self.reader.look_ahead(prompts)
 
     def release(self) -> None:
@@ -178,7 +178,8 @@ class Engine:
                     raise
             done = [(row, self._drawn(tokens, running.chooser.leave(row))) for row, tokens in running.collect()]
             held += done
-            largest = max(largest, running.alive, 0 if failed else len(taken))
+            if not failed:
+                largest = max(largest, running.alive, len(taken))
             if failed:  # outside of the handler, whose traceback holds the tensors that did not fit
                 known = {number for number, _ in done}
                 lost = {

@@ -11,7 +11,7 @@ from hqm.respondents.blocks import Running, begin, begin_read, blocks_of, togeth
 from hqm.respondents.cache import Part
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.prefix import Prefill, Questions, decode_rows
-from hqm.respondents.reading import Reader, Seen
+from hqm.respondents.reading import Reader, Seen, Unsplit
 
 _TOKENS_CPU, _TOKENS_GPU = 4096, 16384
 """About how many tokens one forward pass reads: more gain nothing, and want more memory."""
@@ -88,11 +88,14 @@ class Flow:
             A prompt does not come apart; none of them was taken up.
         """
         split = self.reader.split([prompt for _, prompt in taken], one_head=self.whole is None)
-        self._asked |= {number: (number, prompt) for number, prompt in taken}
         rows = [(number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)]
+        asked = {number: (number, prompt) for number, prompt in taken}
         if self.whole is not None:
-            self._join(*self._read(rows, self.whole))
+            drawn, fresh = self._read(rows, self.whole)
+            self._asked |= asked
+            self._join(drawn, fresh)
             return
+        self._asked |= asked
         beside = [row for row in rows if self._fits(row[1], row[2])]
         self._in_rows([row for row in rows if not self._fits(row[1], row[2])])
         if not beside:
@@ -134,6 +137,8 @@ class Flow:
 
         prompts: dict[tuple[int, tuple[int, ...]], Seen] = {}
         for _, seen, tail in rows:
+            if not self._fits(seen, tail):
+                raise Unsplit("a layer looks back a window only")
             prompts.setdefault((id(seen), tuple(tail)), seen.before(tail))
         asked: list[tuple[int, Seen, Sequence[int]]] = [
             (number, prompts[id(seen), tuple(tail)], ()) for number, seen, tail in rows

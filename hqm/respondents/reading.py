@@ -180,6 +180,7 @@ class Reader:
                 if self.inputs([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
                     raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
                 self._sound.add(tail[0])
+            self._ahead.pop((prompt.picture_key, head), None)
             parts.append((seen, tail))
         # requests come in the order of their pictures: an earlier one does not come back
         used = {id(seen) for seen, _ in parts}
