@@ -383,6 +383,32 @@ def test_a_picture_runs_once_whatever_the_batch(made: Callable[[str], Path], pic
     assert sum(seen) == len(pictures)
 
 
+@pytest.mark.parametrize("name", ["llava", "paligemma", "blip2"])
+def test_who_is_told_to_finish_answers_what_it_has_begun(
+    name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hqm.respondents import decoding
+    from hqm.respondents.batching import Waiting
+
+    monkeypatch.setattr(decoding, "_HELD", 0.0)
+    taken: list[int] = []
+    plain = Waiting.take
+
+    def take(self: Waiting, most: int) -> Any:
+        got = plain(self, most)
+        taken.extend(number for number, _ in got)
+        return got
+
+    monkeypatch.setattr(Waiting, "take", take)
+    respondent: Any = make_respondent(f"hf/{made(name)}", batch=4)
+    answering = respondent.answer(asked(pictures, 1.0))
+    came = len(next(answering))
+    respondent.finish()
+    came += sum(len(batch) for batch in answering)
+    assert came == len(taken) < len(asked(pictures, 1.0))
+    assert len(answers(respondent, asked(pictures, 1.0))) == 18, "another asking begins anew"
+
+
 @pytest.mark.parametrize("name", ["llava_next", "qwen2_vl", "idefics3"])
 def test_answers_of_many_lengths_join_and_leave(
     name: str, made: Callable[[str], Path], pictures: list[Path], tmp_path: Path

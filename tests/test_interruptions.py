@@ -73,7 +73,6 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     kept = count(store)
     assert process.returncode == 130
     assert 40 <= kept < 1008
-    assert kept % 4 == 0, "whole batches"
     assert "stopping after the batch in hand" in err
     assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with" in err
     assert (

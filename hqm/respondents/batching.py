@@ -85,6 +85,10 @@ class Waiting:
         self._ahead(list(pictures.values()))
         return taken
 
+    def close(self) -> None:
+        """Take nothing more; what is given back is still to be answered."""
+        self._at = len(self.requests)
+
     def back(self, taken: Sequence[Taken]) -> None:
         """Let requests wait again, before all others."""
         self._again = [*taken, *self._again]

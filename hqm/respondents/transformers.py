@@ -57,6 +57,8 @@ class TransformersRespondent:
         self.dtype_wanted = name.option("dtype", dtype)
         self.attention_wanted = name.option("attention", "auto")
         self.batch = int(name.option("batch", str(batch)))
+        self._waiting: Waiting | None = None
+        self._finishing = False
         self._pictures: dict[Path, Any] = {}
         self._templates: dict[bool, str] = {}
 
@@ -150,9 +152,17 @@ class TransformersRespondent:
             gc.collect()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        self._finishing = False
         for kind in kinds(requests):
-            with ThreadPoolExecutor(1) as thread:
-                yield from self._answer(kind, thread)
+            if not self._finishing:
+                with ThreadPoolExecutor(1) as thread:
+                    yield from self._answer(kind, thread)
+
+    def finish(self) -> None:
+        """Begin nothing more; what is being answered still comes."""
+        self._finishing = True
+        if self._waiting is not None:
+            self._waiting.close()
 
     def _answer(
         self, requests: Sequence[Request], thread: ThreadPoolExecutor
@@ -169,7 +179,7 @@ class TransformersRespondent:
             preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
 
         sampling = requests[0].sampling
-        waiting = Waiting(requests, prepare, ahead)
+        waiting = self._waiting = Waiting(requests, prepare, ahead)
         began = time.perf_counter()
         for drawn in self._engine.stream(
             waiting, sampling.temperature, sampling.top_p, sampling.max_tokens, self._limit(sampling.max_tokens)

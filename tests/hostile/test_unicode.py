@@ -71,6 +71,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 given.extend(words)
                 return self.real.tag_sent(words, **settings)
 
+            def tag_word(self, word: str) -> Any:
+                given.append(word)
+                return self.real.tag_word(word)
+
         monkeypatch.setattr(f"{module}._tagger", lambda tagger=tagger, made=Counting: made(tagger))
     return given
 

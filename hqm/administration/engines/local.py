@@ -125,7 +125,7 @@ def answer_here(
 ) -> Iterator[Batch]:
     """Ask respondents one after another in this process.
 
-    A respondent with requests in flight (a server) has a method `finish`: it begins nothing new, and what is in flight
+    A respondent that answers several requests at a time has a method `finish`: it begins nothing new, and what is in flight
     still comes. `close` says whether a respondent is closed when it has answered; who asks it again soon closes it later.
     """
     for i in which:
@@ -300,7 +300,10 @@ def _answer_shards(pipe: Any, device: str) -> None:
             for batch in current.answer(shard):
                 pipe.send(("batch", [(place[id(request)], response) for request, response in batch]))
                 if pipe.poll():  # while a shard is answered, nothing comes but the word to stop
-                    return
+                    finish = getattr(current, "finish", None)
+                    if finish is None:
+                        return
+                    finish()
         except RespondentError as error:
             failure = error
         except Exception as error:  # a worker must not die in silence
