@@ -30,7 +30,8 @@ types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and
 	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
-	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST)
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST) \
+		|| $(VENV)/bin/python tests/alone.py $$?
 
 docs: $(VENV)/.tests  ## write docs/reference.md again from the code
 	$(VENV)/bin/python docs/generate.py

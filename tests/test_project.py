@@ -183,3 +183,23 @@ def test_the_hooks_are_those_of_make() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert {hook["id"] for hook in hooks} == {"ruff", "ruff-format", "mypy"}
     assert next(hook for hook in hooks if hook["id"] == "mypy")["entry"] == "make types"
+
+
+@pytest.mark.parametrize(
+    ("tests", "ends", "says"),
+    [
+        ("def test_it():\n    here = Path('here')\n    there, _ = here.exists(), here.touch()\n    assert there", 0, "PASSED ALONE"),
+        ("def test_it():\n    assert False", 1, "running again, alone"),
+        ("\n".join(f"def test_{n}():\n    assert False" for n in range(4)), 1, ""),
+        ("def test_it(:", 2, ""),
+    ],
+    ids=["passes alone", "fails", "too many", "no test"],
+)  # fmt: skip
+def test_a_few_tests_that_fail_are_run_again_alone(tmp_path: Path, tests: str, ends: int, says: str) -> None:
+    (tmp_path / "test_made.py").write_text(f"from pathlib import Path\n\n\n{tests}\n")
+    first = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"], cwd=tmp_path, capture_output=True)
+    assert first.returncode == (ends or 1)
+    command = [sys.executable, str(ROOT / "tests" / "alone.py"), str(first.returncode)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, says in done.stdout) == (ends, True), done
+    assert says or not done.stdout
