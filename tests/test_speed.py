@@ -157,7 +157,7 @@ def test_distributions_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
             np.testing.assert_array_equal(value, theirs)
     for size in range(2, 40):
         a, b = rng.integers(0, 9, size) / 7, rng.integers(0, size, size) / 3
-        np.testing.assert_array_equal(ours.concordance(a, b), stats.kendalltau(a, b).statistic)
+        np.testing.assert_array_equal(ours.kendall_tau(a, b), stats.kendalltau(a, b).statistic)
         p = rng.random(size) ** 3
         np.testing.assert_array_equal(benjamini_hochberg(p), stats.false_discovery_control(p))
 

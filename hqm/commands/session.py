@@ -277,8 +277,8 @@ class Session:
             if at_work is not None:
                 at_work.close()
         failed: dict[str, HQMError] = {}
-        for judged in outcomes:
-            failed = {**dict(judged.failed), **failed}
+        for name, error in (pair for judged in outcomes for pair in judged.failed):
+            failed.setdefault(name, error)
         return Judged(
             sum(judged.asked for judged in outcomes),
             sum(judged.errors for judged in outcomes),

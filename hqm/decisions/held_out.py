@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hqm.decisions.choosing import METHODS, Array, Bank, Picked, pick
-from hqm.psychometrics.distributions import concordance, student_quantile
+from hqm.psychometrics.distributions import kendall_tau, student_quantile
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 
 OUTER, INNER = 10, 4
@@ -208,7 +208,7 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
         inside.append(abs(errors[i]) <= student_quantile(0.975, freedom) * factor * se[i])
     factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
     kept = errors[np.isfinite(errors)]
-    tau = concordance(scores[np.isfinite(errors)], whole[np.isfinite(errors)]) if kept.size > 1 else math.nan
+    tau = kendall_tau(scores[np.isfinite(errors)], whole[np.isfinite(errors)]) if kept.size > 1 else math.nan
     return Loss(
         mean_error=float(np.abs(kept).mean()) if kept.size else math.nan,
         bias=float(kept.mean()) if kept.size else math.nan,

@@ -36,6 +36,19 @@ def writing(folder: Path) -> Iterator[None]:
         raise DataError(what, place=str(folder), remedy="Name another folder with HQM_CACHE.") from error
 
 
+@contextmanager
+def replacing(target: Path) -> Iterator[IO[bytes]]:
+    """A file that becomes `target` when the block ends well, in one move; where it breaks off, nothing is left of it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
+    try:
+        with part:
+            yield part
+        os.replace(part.name, target)
+    finally:
+        Path(part.name).unlink(missing_ok=True)
+
+
 def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
     """Write a picture into the cache under its hash and return the file; no more than `limit` bytes are read.
 

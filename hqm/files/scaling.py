@@ -6,12 +6,10 @@ gives the same pixels on every machine: Pillow computes Lanczos' filter in whole
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from hqm.errors import ImageError
-from hqm.files.cache import cache_folder, writing
+from hqm.files.cache import cache_folder, replacing, writing
 from hqm.signature import digest_file
 
 _ORIENTATION = 0x0112
@@ -50,9 +48,6 @@ def scaled(path: Path, percent: int) -> Path:
     exif = Image.Exif()
     if turned is not None:
         exif[_ORIENTATION] = turned
-    with writing(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as part:
-            small.save(part, "PNG", **({"exif": exif} if turned is not None else {}))
-        os.replace(part.name, target)
+    with writing(target.parent), replacing(target) as part:
+        small.save(part, "PNG", **({"exif": exif} if turned is not None else {}))
     return target

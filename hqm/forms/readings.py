@@ -7,8 +7,6 @@ file's name. The cache may be deleted at any time; where it cannot be written, e
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
@@ -16,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hqm.files.cache import cache_folder
+from hqm.files.cache import cache_folder, replacing
 from hqm.signature import digest, digest_file
 
 RULES = Path(__file__).parent
@@ -56,10 +54,8 @@ class Readings:
             return
         self._new = 0
         with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, suffix=".part", delete=False) as part:
-                json.dump(self._known, part)
-            os.replace(part.name, self._file)
+            with replacing(self._file) as part:
+                part.write(json.dumps(self._known).encode())
             for other in self._file.parent.glob(f"{self.name}-*.json"):
                 if other != self._file:  # of other rules
                     other.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
-from hqm.psychometrics.distributions import average_ranks, concordance
+from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import Coefficient
 
 
@@ -126,5 +126,5 @@ def kendall_tau_b(
     absent = _without_number(a, b)
     if absent is not None:
         return absent
-    value = concordance(a, b)
+    value = kendall_tau(a, b)
     return _with_interval(value, len(a), level, "Fieller", 0.437, 4, n_effective)

@@ -140,10 +140,10 @@ def _ranked(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return ranks
 
 
-def concordance(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Kendall's tau-b: of the pairs without a tie, how many more lie the same way than the other; nan without such pairs.
 
-    >>> round(float(concordance([1, 2, 3, 4], [1, 3, 2, 4])), 4)
+    >>> round(float(kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])), 4)
     0.6667
     """
     a, b = np.asarray(x).ravel(), np.asarray(y).ravel()

@@ -114,7 +114,7 @@ class Running:
 
         count, wide = self.tokens.shape
         length = self.buffers.length
-        if length + wide > self.buffers.capacity:
+        if self.full:
             raise IndexError("no room: the blocks have to be put together anew")
         if self.cache is None:
             self.cache = self.buffers.cache()
@@ -132,16 +132,14 @@ class Running:
         self.position = self.position + 1
         at = [(b, q, row) for b, members in enumerate(self.members) for q, row in enumerate(members) if row is not None]
         rows = [row for _, _, row in at]
+        scores = out.logits.flatten(0, 1)
         if len(at) == count * wide:
-            scores = out.logits.flatten(0, 1)
-        else:
-            flat = torch.tensor([b * wide + q for b, q, _ in at], device=self.tokens.device)
-            scores = out.logits.flatten(0, 1)[flat]
-        chosen = choose(scores.float(), rows)
-        if len(at) == count * wide:
+            chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
         else:
-            self.tokens = self.tokens.flatten().index_copy(0, flat, chosen).view(count, wide)
+            places = torch.tensor([b * wide + q for b, q, _ in at], device=self.tokens.device)
+            chosen = choose(scores[places].float(), rows)
+            self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, chosen.tolist(), strict=True))
 
     def drop(self, finished: set[int]) -> None:

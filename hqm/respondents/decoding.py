@@ -209,7 +209,7 @@ class Engine:
         return chooser
 
     def _apart(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
-        """Answer these and no others, without a shared prefix."""
+        """Answer these and no others, sharing what can be shared."""
         ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
             "prefix": self._shared,
             "features": self._shared if self.whole else self._with_features,

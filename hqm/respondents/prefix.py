@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from hqm.respondents.cache import Layers, Part, layers_of
@@ -17,7 +18,6 @@ class Prefill:
     """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind it."""
 
     cache: Any
-    layers: Layers
     lengths: Sequence[int]
     """The length of every picture's prefix."""
     shift: Any
@@ -51,10 +51,14 @@ class Prefill:
             logits_to_keep=torch.tensor(ends, device=device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
-        cache = out.past_key_values
         shift = getattr(model.base_model, "rope_deltas", None)
         scores = out.logits[range(len(seen)), [ends.index(length) for length in lengths]]
-        return cls(cache, layers_of(cache), lengths, shift, scores)
+        return cls(out.past_key_values, lengths, shift, scores)
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The cache's keys and values."""
+        return layers_of(self.cache)
 
     def part(self, pictures: Sequence[int]) -> Part:
         """These pictures' keys and values, for another cache."""

@@ -136,16 +136,21 @@ def answer_here(
             if requests:
                 for batch in respondent.answer(requests):
                     yield i, batch
-                    if stop():
-                        finish = getattr(respondent, "finish", None)
-                        if finish is None:
-                            break
-                        finish()
+                    if stop() and not _told_to_finish(respondent):
+                        break
         except RespondentError as error:
             yield i, error
         finally:
             if close(respondent):
                 respondent.close()
+
+
+def _told_to_finish(respondent: Respondent) -> bool:
+    """Tell a respondent to begin nothing new; false where it cannot be told, and is left at once."""
+    finish = getattr(respondent, "finish", None)
+    if finish is not None:
+        finish()
+    return finish is not None
 
 
 def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[Request]]:
@@ -299,11 +304,9 @@ def _answer_shards(pipe: Any, device: str) -> None:
         try:
             for batch in current.answer(shard):
                 pipe.send(("batch", [(place[id(request)], response) for request, response in batch]))
-                if pipe.poll():  # while a shard is answered, nothing comes but the word to stop
-                    finish = getattr(current, "finish", None)
-                    if finish is None:
-                        return
-                    finish()
+                # while a shard is answered, nothing comes but the word to stop
+                if pipe.poll() and not _told_to_finish(current):
+                    return
         except RespondentError as error:
             failure = error
         except Exception as error:  # a worker must not die in silence
