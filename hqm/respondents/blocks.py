@@ -267,23 +267,24 @@ def begin(
               for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
     query = torch.tensor([own + [own[-1]] * (wide - len(own)) for own in source], device=device)
     scores = []
-    stride = max(1, most // width)
-    for start in range(0, len(blocks), stride):
-        part = slice(start, start + stride)
-        same = (slot[part, :, None] == slot[part, None, :]) & (slot[part, :, None] >= 0) & causal
-        within = _hidden(~same, dtype)
-        mask = torch.cat([prefix[part, None, :].expand(-1, width, -1), within], dim=2)[:, None]
+    starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
+    for part in _cut([width - start for start in starts], most):
+        gap = min(starts[part])
+        same = (slot[part, gap:, None] == slot[part, None, gap:]) & (slot[part, gap:, None] >= 0)
+        within = _hidden(~(same & causal[gap:, gap:]), dtype)
+        seen = torch.cat([prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1)
+        mask = torch.cat([seen[:, None, :].expand(-1, width - gap, -1), within], dim=2)[:, None]
         with attending_by_rows(model) as whole:
             out = model(
-                input_ids=ids[part],
+                input_ids=ids[part, gap:],
                 attention_mask=mask,
-                position_ids=positions(position[part], None if shift is None else shift[part]),
-                past_key_values=buffers.cache(part, whole=whole),
+                position_ids=positions(position[part, gap:], None if shift is None else shift[part]),
+                past_key_values=buffers.cache(part, gap=gap, whole=whole),
                 use_cache=True,
-                logits_to_keep=last,
+                logits_to_keep=(last - gap).clamp(min=0),
             )
         scores.append(out.logits)
-        seen_by = mask[:, 0, last]
+        seen_by = mask[:, 0, (last - gap).clamp(min=0)]
         hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]
     buffers.length = before + width
     logits = scores[0] if len(scores) == 1 else torch.cat(scores)
@@ -346,8 +347,30 @@ def _drawn(
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 
 
+def _cut(widths: Sequence[int], most: int) -> list[slice]:
+    """Cut blocks into parts that run together: each holds about `most` places at most, and is not much wider than it must be."""
+    parts: list[slice] = []
+    start = 0
+    for end in range(1, len(widths) + 1):
+        wide = max(widths[start:end])
+        if end < len(widths):
+            further = max(wide, widths[end])
+            spared = (end - start) * further - sum(widths[start:end])
+            if (end + 1 - start) * further <= most and spared < most // 8:
+                continue
+        parts.append(slice(start, end))
+        start = end
+    return parts
+
+
+def _least(dtype: Any) -> float:
+    import torch
+
+    return float(torch.finfo(dtype).min)
+
+
 def _hidden(unseen: Any, dtype: Any) -> Any:
     """What is added to attention scores: the least number where a place is not seen."""
     import torch
 
-    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, torch.finfo(dtype).min)
+    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, _least(dtype))

@@ -86,12 +86,12 @@ class Buffers:
         """How many places there are."""
         return int(self.layers[0][0].shape[2])
 
-    def cache(self, rows: slice = slice(None), *, whole: bool = False) -> Any:
-        """A cache of transformers over these rows, which writes into this memory; it gives all of it where `whole`."""
+    def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
+        """A cache of transformers over these rows, which writes into this memory after a gap; it gives all of it where `whole`."""
         from transformers import DynamicCache
 
         cache = DynamicCache()
-        cache.layers = [_layer(keys[rows], values[rows], self.length, whole) for keys, values in self.layers]
+        cache.layers = [_layer(keys[rows], values[rows], self.length + gap, whole) for keys, values in self.layers]
         return cache
 
 
