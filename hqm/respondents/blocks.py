@@ -111,7 +111,6 @@ class Running:
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
-        import torch
 
         count, wide = self.tokens.shape
         length = self.buffers.length
