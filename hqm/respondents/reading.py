@@ -77,6 +77,17 @@ class Seen:
         return len(self.prefix), tuple((key, tuple(value.shape[1:])) for key, value in self.tensors.items())
 
 
+def making(loaded: Loaded, device: Any) -> dict[str, str]:
+    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can, except by Lanczos' rule."""
+    from PIL.Image import Resampling
+
+    pictures = getattr(loaded.processor, "image_processor", None)
+    able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
+    if device.type != "cuda" or not able or getattr(pictures, "resample", None) == Resampling.LANCZOS:
+        return {}
+    return {"device": str(device)}
+
+
 class Reader:
     """Makes a model's inputs.
 
@@ -89,6 +100,7 @@ class Reader:
     def __init__(self, loaded: Loaded) -> None:
         self.model, self.processor, self.tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         self.nested = loaded.family.nested
+        self._making = making(loaded, loaded.model.device)
         self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self.lock = Lock()
@@ -118,6 +130,7 @@ class Reader:
             return_tensors="pt",
             padding=True,
             add_special_tokens=self._begins(prompts[0].text),
+            **self._making,
         )
         made.pop("labels", None)
         if "qformer_input_ids" in made:

@@ -97,12 +97,12 @@ def metered(loaded: Loaded, work: Callable[[], object], answers: int, seconds: f
     with counts.watching():
         work()
     spent = {
-        kind: Spent(one.calls, one.seconds, counts.spent[kind].operations, one.bytes)
-        for kind, one in times.spent.items()
+        kind: Spent(taken.calls, taken.seconds, counts.spent[kind].operations, taken.bytes)
+        for kind, taken in times.spent.items()
     }
     reading = [spent["pictures"], spent["questions"]]
-    operations = sum(one.operations for one in reading)
-    inside = sum(one.seconds for one in reading)
+    operations = sum(calls.operations for calls in reading)
+    inside = sum(calls.seconds for calls in reading)
     decoding = spent["answers"]
     return Way(
         answers / seconds,
@@ -172,7 +172,7 @@ def line(cell: Cell) -> str:
     )
 
 
-def markdown(cells: Sequence[Cell], machine: str) -> str:
+def markdown(cells: Sequence[Cell], machine: str, shape: str) -> str:
     """The cells as a table for a page."""
     heads = [
         "model", "work", "answers", "HQM, answers/s", "plain `generate`, best batch", "ratio", "reading, share of matmul",
@@ -183,7 +183,7 @@ def markdown(cells: Sequence[Cell], machine: str) -> str:
         what, share = cell.goal
         ours, other = cell.hqm, cell.plain
         row = [
-            SHAPES["7b"][cell.model].title, cell.work, f"{cell.requests:,}", f"{ours.rate:.1f}", f"{other.rate:.1f} ({cell.best})",
+            SHAPES[shape][cell.model].title, cell.work, f"{cell.requests:,}", f"{ours.rate:.1f}", f"{other.rate:.1f} ({cell.best})",
             f"{cell.ratio:.2f}", f"{ours.reading_in_model:.0%}", f"{ours.reading_of_whole:.0%}", f"{ours.decoding_in_model:.0%}",
             f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%}, {other.decoding_in_model:.0%}",
             f"{GOAL:.0%} of {what}: " + ("met" if share >= GOAL else f"**missed by {GOAL - share:.0%}**"),
@@ -208,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     parser.add_argument("--part", type=int, default=256, help="requests on which plain generate is timed")
     parser.add_argument("--compared", type=int, default=8, help="greedy answers that are compared")
     parser.add_argument("--rounds", type=int, default=2, help="the best counts, for every way")
+    parser.add_argument("--peak-seconds", type=float, default=1.0, help="how long each peak is tried for")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -218,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     transformers.utils.logging.disable_progress_bar()
     device = torch.device(options.device)
     dtype = options.dtype or ("bfloat16" if device.type == "cuda" else "float32")
-    peaks = Peaks.of(device, getattr(torch, dtype))
+    peaks = Peaks.of(device, getattr(torch, dtype), options.peak_seconds)
     hardware = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()}, {os.cpu_count()} cores"
     )
@@ -245,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
             del loaded
             if device.type == "cuda":
                 torch.cuda.empty_cache()
-    text = markdown(cells, machine)
+    text = markdown(cells, machine, options.shape)
     print(f"\n{text}\n{time.perf_counter() - began:.0f} s")
     if options.json:
         made_of = {"machine": machine, "peaks": asdict(peaks), "cells": [asdict(cell) for cell in cells]}

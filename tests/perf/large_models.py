@@ -73,14 +73,14 @@ SHAPES: dict[str, dict[str, Shape]] = {
 their safetensors files hold, as the hub gives it. The small ones take the same way through the code on a CPU."""
 
 
-def made(shape: str, name: str, folder: Path, device: str, dtype: str) -> Loaded:
+def made(shape: str, name: str, folder: Path, device: str, dtype: str, **changes: Any) -> Loaded:
     """The model, its weights from a seed, made on the device; the folder gets what HQM reads of a respondent's identity.
 
-    On `meta` it takes no memory. Tokens that the small tokenizer does not know are never drawn, so that every answer is text.
+    On `meta` it takes no memory. `changes` to the decoder's numbers make it smaller. Tokens that the small tokenizer does not know are never drawn, so that every answer is text.
     """
     set_seed(0)
     spec = SHAPES[shape][name]
-    config, processor, tok = spec.parts(**spec.options)
+    config, processor, tok = spec.parts(**{**spec.options, **changes})
     for key, value in (spec.settings or {}).items():
         setattr(config, key, value)
     config._attn_implementation = "sdpa"

@@ -84,6 +84,7 @@ class Meter:
     def __init__(self, model: Any, *, counts: bool) -> None:
         self.model, self.counts = model, counts
         self.spent = {kind: Spent() for kind in KINDS}
+        self._within = False
         tower = next(t for t in ("vision_tower", "visual") if hasattr(model.model, t))
         whole = sum(p.numel() * p.element_size() for p in model.parameters())
         aside = [
@@ -99,36 +100,53 @@ class Meter:
     @contextmanager
     def watching(self) -> Iterator[Meter]:
         """Within it the model's calls are measured."""
-        plain = self.model.forward
+        inner = self.model.base_model
+        plain, look = self.model.forward, inner.get_image_features
 
         @functools.wraps(plain)  # generate looks at the parameters
         def forward(*args: Any, **settings: Any) -> Any:
             kind = _kind(settings)
-            spent = self.spent[kind]
-            spent.calls += 1
-            if self.counts:
-                with FlopCounterMode(display=False) as counter:
-                    out = plain(*args, **settings)
-                spent.operations += counter.get_total_flops()
-            else:
-                began = synchronised(self.model.device)
-                out = plain(*args, **settings)
-                spent.seconds += synchronised(self.model.device) - began
-            layers = settings["past_key_values"].layers if kind == KINDS[2] else ()
-            spent.bytes += self.decoder if kind == KINDS[2] else 0
-            spent.bytes += sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
+            out = self._measured(kind, plain, args, settings)
+            if kind == "answers":
+                layers = settings["past_key_values"].layers
+                held = sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
+                self.spent[kind].bytes += self.decoder + held
             return out
 
-        self.model.forward = forward
+        @functools.wraps(look)
+        def features(*args: Any, **settings: Any) -> Any:
+            return self._measured("pictures", look, args, settings)
+
+        # generate lets the tower look before it calls the model
+        self.model.forward, inner.get_image_features = forward, features
         try:
             yield self
         finally:
-            del self.model.forward
+            del self.model.forward, inner.get_image_features
+
+    def _measured(self, kind: str, call: Callable[..., Any], args: Any, settings: Any) -> Any:
+        if self._within:
+            return call(*args, **settings)
+        spent = self.spent[kind]
+        spent.calls += 1
+        self._within = True
+        try:
+            if self.counts:
+                with FlopCounterMode(display=False) as counter:
+                    out = call(*args, **settings)
+                spent.operations += counter.get_total_flops()
+            else:
+                began = synchronised(self.model.device)
+                out = call(*args, **settings)
+                spent.seconds += synchronised(self.model.device) - began
+        finally:
+            self._within = False
+        return out
 
 
 def _kind(settings: Any) -> str:
     """Which kind a call is, from its settings."""
-    if settings.get("pixel_values") is not None:
+    if settings.get("pixel_values") is not None or settings.get("mm_encoder_outputs"):
         return "pictures"
     # HQM's step has a column for every row of a block, and keeps the scores of all
     keep = settings.get("logits_to_keep")
