@@ -40,7 +40,7 @@ def _on_host(value: Any) -> Any:
     return torch.device("cpu") if str(value) == "meta" else value
 
 
-class Watch(TorchFunctionMode):
+class Watch(TorchFunctionMode):  # type: ignore[misc]
     """Within it, what would wait for a GPU is counted."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from hqm.respondents.reading import making
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
 from tests.synchronising import Watch
-from tests.tiny_models import MODELS, build
+from tests.tiny_models import build
 
 SEVEN = list(large_models.SHAPES["7b"])
 QUESTIONS = ("Is there a dog in the image?", "What color is the circle?", "How many?")
@@ -109,36 +109,10 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
 
 
 def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command for a GPU with a small model: the same way through the code, shares of this CPU's peaks."""
-    words = [
-        "--shape",
-        "7b-small",
-        "--device",
-        "cpu",
-        "--models",
-        "llava",
-        "--images",
-        "1",
-        "--per-image",
-        "2",
-        "--captions",
-        "4",
-    ]
-    words += [
-        "--batches",
-        "2",
-        "--part",
-        "2",
-        "--compared",
-        "2",
-        "--rounds",
-        "1",
-        "--threads",
-        "1",
-        "--peak-seconds",
-        "0.05",
-    ]
-    respondents.main([*words, "--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")])
+    """The command for a GPU with a tiny model: the same way through the code, shares of this CPU's peaks."""
+    words = "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 4 --batches 2 --part 2"
+    words += " --compared 2 --rounds 1 --threads 1 --peak-seconds 0.05"
+    respondents.main([*words.split(), "--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")])
     made = json.loads((tmp_path / "cells.json").read_text())
     yes_no, caption = made["cells"]
     assert (yes_no["requests"], caption["requests"]) == (6, 3)
@@ -150,8 +124,9 @@ def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: py
                 sum(r["operations"] for r in reading) / sum(r["seconds"] for r in reading) / made["peaks"]["operations"]
             )
             assert cell[way]["reading_in_model"] == pytest.approx(share)
-            assert 0 < cell[way]["reading_of_whole"] < share < 1.5
-            assert cell[way]["spent"]["answers"]["bytes"] > 0
+            assert 0 < cell[way]["reading_of_whole"] < share
+    assert min(caption[way]["spent"]["answers"]["bytes"] for way in ("hqm", "plain")) > 0
+    assert min(caption[way]["decoding_in_model"] for way in ("hqm", "plain")) > 0
     assert caption["plain"]["spent"]["questions"]["calls"] == 0, "plain generate reads a question with its picture"
     assert caption["plain"]["spent"]["pictures"]["calls"] == 2, "the tower, then the decoder"
     assert caption["hqm"]["spent"]["questions"]["calls"] > 0
@@ -329,7 +304,7 @@ def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictur
 
 
 @pytest.mark.skipif(not find_spec("torchvision"), reason="needs torchvision")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3", "paligemma"])
 def test_torchvisions_pictures_are_a_step_of_a_byte_away(name: str, tmp_path: Path, pictures: list[Path]) -> None:
     """Scaled by torchvision, a pixel differs by one of 255 steps at most; greedy answers are equal, but where that decides."""
     from PIL import Image

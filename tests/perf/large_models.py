@@ -68,9 +68,19 @@ SHAPES: dict[str, dict[str, Shape]] = {
             {"patch": 14, "pixels": PIXELS, "vision": QWEN_TOWER, **DECODER},
         ),
     },
+    "7b-tiny": {
+        "llava": Shape(
+            "LLaVA-1.5, tiny", LlavaForConditionalGeneration, llava_parts, {"size": 42, "patch": 14, "vision": TOWER, **DECODER},
+        ),
+        "qwen2_vl": Shape(
+            "Qwen2-VL, tiny", Qwen2VLForConditionalGeneration, qwen2_vl_parts,
+            {"patch": 14, "pixels": (4 * 28 * 28, 16 * 28 * 28), "vision": QWEN_TOWER, **DECODER},
+        ),
+    },
 }  # fmt: skip
 """The sizes are those of config.json of llava-hf/llava-1.5-7b-hf and Qwen/Qwen2-VL-7B-Instruct; the numbers of weights are what
-their safetensors files hold, as the hub gives it. The small ones take the same way through the code on a CPU."""
+their safetensors files hold, as the hub gives it. The small ones take the same way through the code on a CPU,
+the tiny ones with few picture tokens in the tests."""
 
 
 def made(shape: str, name: str, folder: Path, device: str, dtype: str, **changes: Any) -> Loaded:
