@@ -110,7 +110,7 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
 
 def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command for a GPU with a tiny model: the same way through the code, shares of this CPU's peaks."""
-    words = "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 4 --batches 2 --part 2"
+    words = "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 8 --batches 2 --part 2"
     words += " --compared 2 --rounds 1 --threads 1 --peak-seconds 0.05"
     respondents.main([*words.split(), "--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")])
     made = json.loads((tmp_path / "cells.json").read_text())
