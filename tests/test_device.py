@@ -17,6 +17,7 @@ from transformers.cache_utils import DynamicLayer
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
 from hqm.respondents import loading
+from hqm.respondents.batching import is_out_of_memory
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.loading import load
 from hqm.respondents.prefix import positions
@@ -414,3 +415,43 @@ def test_a_gpu_that_is_asked_for_and_not_there_is_one_sentence(tmp_path: Path) -
     with pytest.raises(RespondentError, match=r"the device cuda:1 is asked for, and torch .* reaches no GPU") as caught:
         next(respondent.answer([Request("?", None, Sampling(), 0)]))
     assert "--device cpu" in str(caught.value)
+
+
+# --- what is different on a GPU, as far as it runs without one ---
+
+
+def test_memory_that_runs_out_is_told_from_other_errors() -> None:
+    """Torch's own errors: an allocation of an exabyte, and shapes that do not fit."""
+    import torch
+
+    with pytest.raises(RuntimeError) as large:
+        torch.empty(1 << 60, dtype=torch.uint8)
+    assert is_out_of_memory(large.value)
+    with pytest.raises(RuntimeError) as other:
+        torch.zeros(2, 3) @ torch.zeros(2, 3)
+    assert not is_out_of_memory(other.value)
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
+
+
+def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Path]) -> None:
+    """On `meta` as on a GPU: nothing of the pictures is kept, and answers go on."""
+    loaded = large_models.made("7b-tiny", "llava", tmp_path / "model", "meta", "bfloat16")
+    respondent: Any = respondent_of(tmp_path / "model", loaded, batch=2)
+    respondent._engine._checked.add("prefix")
+    with Watch():
+        for _ in range(2):
+            assert sum(len(batch) for batch in respondent.answer(asked(pictures[:1], 1.0, 3))) == 3
+            assert respondent._engine.reader._seen
+            respondent._engine.release()
+            assert not respondent._engine.reader._seen
+            assert not respondent._engine.reader._ahead
+
+
+@pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
+def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
+    """A driver without a GPU that says `--device cuda` for others gets a number format that every GPU has."""
+    import torch
+
+    assert loading.suited_dtype("cuda") == loading.suited_dtype("cuda:3") == "float16"
+    assert (torch.cuda.device_count(), loading.visible_gpus()) == (0, ())
+    torch.cuda.empty_cache()  # `Engine.release` calls it after a model on a GPU
