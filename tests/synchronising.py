@@ -71,9 +71,9 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         if there and all(leaf in self._known for leaf in there):
             return self._both(func, args, kwargs)
         if not there and str(kwargs.get("device")) == "meta":
-            if func is torch.tensor:
-                self._note("torch.tensor(..., device=...)")
             made = func(*args, **{**kwargs, "device": "cpu"})
+            if func is torch.tensor and made.numel():
+                self._note("torch.tensor(..., device=...)")
             return self._as_known(made) if _whole(made) else func(*args, **kwargs)
         out = func(*args, **kwargs)
         if func is torch.Tensor.to and not there and _on_device(out):
