@@ -14,6 +14,7 @@ from typing import Any
 
 from hqm.respondents.attention import attending_by_rows
 from hqm.respondents.cache import Buffers, Part
+from hqm.respondents.devices import placed, sent
 from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
 
@@ -123,14 +124,11 @@ class Running:
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
-        import torch
-
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
             raise IndexError("no room: the blocks have to be put together anew")
-        own = torch.arange(wide, device=self.hidden.device)
-        self.hidden[:, 0, own, length + own] = 0
+        self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         with attending_by_rows(self.model) as whole:
             if self.cache is None:
                 self.cache = self.buffers.cache(whole=whole)
@@ -152,7 +150,7 @@ class Running:
             chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
         else:
-            places = torch.tensor([b * wide + q for b, q, _ in at], device=self.tokens.device)
+            places = placed([b * wide + q for b, q, _ in at], self.tokens.device)
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, chosen.tolist(), strict=True))
@@ -202,8 +200,8 @@ def together(parts: Sequence[Running]) -> Running | None:
     for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
         if not chosen:
             continue
-        which = torch.tensor(chosen, device=device)
-        query = torch.tensor([p + [p[0]] * (wide - len(p)) for p in pick], device=device)
+        which = placed(chosen, device)
+        query = placed([p + [p[0]] * (wide - len(p)) for p in pick], device)
         shown = min(end, buffers.length)
         hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
             which[:, None], 0, query, end - shown : end
@@ -243,29 +241,28 @@ def begin(
     widths = [max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)]
     ends = [sum(widths[: s + 1]) for s in range(slots)]
     width, wide = ends[-1], max(len(block.rows) for block in blocks)
-    ids = torch.full((len(blocks), width), padding(model), dtype=torch.long)
-    slot = torch.full((len(blocks), width), -1, dtype=torch.long)
-    position = torch.zeros((len(blocks), width), dtype=torch.long)
+    texts = torch.zeros((3, len(blocks), width), dtype=torch.long)
+    ids, slot, position = texts[0].fill_(padding(model)), texts[1].fill_(-1), texts[2]
     for b, own in enumerate(tails):
         length = len(blocks[b].seen.prefix)
         for s, tail in enumerate(own, slots - len(own)):
             place = slice(ends[s] - len(tail), ends[s])
             ids[b, place], slot[b, place] = torch.tensor(tail), s
             position[b, place] = torch.arange(length, length + len(tail))
-    ids, slot, position = ids.to(device), slot.to(device), position.to(device)
+    ids, slot, position = sent(texts, device)
     parting = any(block.parts for block in blocks)
     buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
-    prefix = _hidden(places < torch.tensor(begins, device=device)[:, None], dtype)
+    prefix = _hidden(places < placed(begins, device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    last = torch.tensor(ends, device=device) - 1
+    last = placed(ends, device) - 1
     hidden = torch.full((len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
     # where each row's question ends: its slot, the last one again where a block has fewer rows
     source = [[s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
               for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
-    query = torch.tensor([own + [own[-1]] * (wide - len(own)) for own in source], device=device)
+    query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
     scores = []
     starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
     for part in _cut([width - start for start in starts], most):
@@ -311,7 +308,7 @@ def begin_read(
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
     parting = any(block.parts for block in blocks)
     buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD)
-    lengths = torch.tensor([len(block.seen.prefix) for block in blocks], device=device)[:, None]
+    lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
     hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
@@ -338,7 +335,7 @@ def _drawn(
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
     at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
     rows = [row for block in blocks for row in block.rows]
-    of_block, of_row = (torch.tensor(column, device=device) for column in zip(*at, strict=True))
+    of_block, of_row = placed(list(zip(*at, strict=True)), device)
     chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
