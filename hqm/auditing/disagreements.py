@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +86,11 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """The example as `audit.json` has it."""
-        data = asdict(self)
-        data["answers"] = [{**asdict(said), "judge_words": list(said.judge_words)} for said in self.answers]
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["answers"] = [
+            {f.name: getattr(said, f.name) for f in fields(said)} | {"judge_words": list(said.judge_words)}
+            for said in self.answers
+        ]
         return data
 
 

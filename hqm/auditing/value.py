@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +169,9 @@ class BenchmarkAudit:
                     yield {**row, "state": state, "answers": answers}
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(replace(self, estimates=()))
+        """The audit as `audit.json` has it; what is within is shared, so nobody may change it."""
+        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data["respondents"] = [{f.name: getattr(who, f.name) for f in fields(who)} for who in self.respondents]
         data["estimates"] = [estimate.to_dict() for estimate in self.estimates]
         return data
 

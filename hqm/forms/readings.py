@@ -1,4 +1,4 @@
-"""What rules made of texts, kept in the cache from one command to the next: to tag ten thousand questions takes seconds.
+"""What rules made of texts and pictures, kept in the cache from one command to the next: to tag ten thousand questions takes seconds.
 
 What is kept belongs to the rules that made it: their source and the versions of the libraries with the words are part of the
 file's name. The cache may be deleted at any time; where it cannot be written, everything is only made again.
@@ -22,7 +22,6 @@ RULES = Path(__file__).parent
 _WORTH = 100
 """Texts below which nothing is written: they are read again in no time."""
 _MOST = 100_000
-_LIBRARIES = ("HanTa", "lemminflect")
 
 
 class Readings:
@@ -34,17 +33,24 @@ class Readings:
         Of the file in the cache.
     rule
         What is made of a text: a value that JSON has, which nobody may change.
-    sources
-        The files and folders that `rule` depends on.
+    sources, libraries
+        The files and folders, and the libraries, that `rule` depends on.
     """
 
-    def __init__(self, name: str, rule: Callable[[str], Any], sources: Sequence[Path] = (RULES,)) -> None:
+    def __init__(
+        self,
+        name: str,
+        rule: Callable[..., Any],
+        sources: Sequence[Path] = (RULES,),
+        libraries: Sequence[str] = ("HanTa", "lemminflect"),
+    ) -> None:
         self.name, self._rule, self._sources, self._new = name, rule, tuple(sources), 0
+        self._libraries = tuple(libraries)
 
-    def __call__(self, text: str) -> Any:
-        """What the rule makes of a text, or made of it in an earlier command."""
+    def __call__(self, text: str, *where: Any) -> Any:
+        """What the rule makes of a text, or made of it in an earlier command; `where` it is to be found is no part of it."""
         if text not in self._known:
-            self._known[text] = self._rule(text)
+            self._known[text] = self._rule(text, *where)
             self._new += 1
         return self._known[text]
 
@@ -62,7 +68,7 @@ class Readings:
 
     @cached_property
     def _file(self) -> Path:
-        return cache_folder() / "readings" / f"{self.name}-{_rules(self._sources)}.json"
+        return cache_folder() / "readings" / f"{self.name}-{_rules(self._sources, self._libraries)}.json"
 
     @cached_property
     def _known(self) -> dict[str, Any]:
@@ -74,5 +80,5 @@ class Readings:
 
 
 @cache
-def _rules(sources: tuple[Path, ...]) -> str:
-    return digest([*map(digest_file, sources), *map(version, _LIBRARIES)]).partition(":")[2]
+def _rules(sources: tuple[Path, ...], libraries: tuple[str, ...]) -> str:
+    return digest([*map(digest_file, sources), *map(version, libraries)]).partition(":")[2]

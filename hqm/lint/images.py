@@ -18,6 +18,7 @@ from hqm.files.cache import MAX_BYTES
 from hqm.files.images import FolderImages, check_picture
 from hqm.files.names import is_url
 from hqm.files.web import WebImages
+from hqm.forms.readings import Readings
 from hqm.signature import sha256_file
 
 _SIDE, _LOW = 32, 8
@@ -132,6 +133,7 @@ class Pictures:
             # Pillow raises whatever the decoder of a format does
             except Exception as error:
                 broken[name] = f"{type(error).__name__}: {str(error).replace(str(path), name)}"
+        _LOOKS.keep()
         missing = tuple(name for name in wanted if name not in there and name not in elsewhere)
         return cls(wanted, place, folder, missing, frozenset(elsewhere), broken, looks, bytes_of, files)
 
@@ -163,11 +165,23 @@ class Pictures:
         return {name: root for name, root in first.items() if name != root}
 
 
+def _seen(_digest: str, path: Path, name: str) -> list[str]:
+    """The look of a picture that can be used, as the cache keeps it: hexadecimal hash and thumbnail."""
+    check_picture(path, name)
+    look = Look.of(path)
+    return [np.packbits(look.hash).tobytes().hex(), look.thumbnail.astype(np.uint8).tobytes().hex()]
+
+
+_LOOKS = Readings("looks", _seen, (Path(__file__),), ("pillow", "scipy"))
+"""By the bytes of a picture: to decode a thousand photographs takes ten seconds."""
+
+
 @lru_cache(1 << 12)
 def _look_at(digest: str, path: Path, name: str) -> Look:
     """The look of a picture that can be used, by its content: the benchmarks of a command may share their pictures."""
-    check_picture(path, name)
-    return Look.of(path)
+    bits, shades = map(bytes.fromhex, _LOOKS(digest, path, name))
+    thumbnail = np.frombuffer(shades, dtype=np.uint8).reshape(_BLOCK, _BLOCK, 3)
+    return Look(np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), thumbnail.astype(np.float32))
 
 
 def same_picture(path: Path, other: Path) -> bool:
