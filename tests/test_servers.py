@@ -20,8 +20,9 @@ import hqm
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.client import Client
-from hqm.respondents.openai import OpenAIRespondent, data_url
+from hqm.respondents.openai import OpenAIRespondent
 from hqm.respondents.pacing import wanted_pause
+from hqm.respondents.pictures import picture_part
 from hqm.signature import request_seed
 from tests.servers import (
     JSON,
@@ -402,9 +403,9 @@ def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Pat
     requests = [Request(f"q{n}", paths[n % 5], Sampling(), n) for n in range(40)]
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=1")
-        data_url.cache_clear()
+        picture_part.cache_clear()
         list(respondent.answer(requests))
-        assert data_url.cache_info().misses == 5
+        assert picture_part.cache_info().misses == 5
     order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     assert sum(a != b for a, b in pairwise(order)) == 4
     assert all(body["messages"][0]["content"][0]["type"] == "image_url" for _, body in server.asked), "picture first"

@@ -74,6 +74,8 @@ class Concurrency:
         self._halved = -math.inf
         self._in_burst = False
         """Whether nothing that was asked since then is answered."""
+        self._came = False
+        """Whether anything is answered since then, whenever it was asked."""
         self._answered = False
         self._again = False
         """Whether a round that brought no more is repeated, before the number stops doubling."""
@@ -103,10 +105,12 @@ class Concurrency:
 
     def answered(self, began: float, at: float) -> None:
         """An answer came while there was more to ask; one that was asked for before the number was halved says nothing."""
-        self._answered = True
-        if not self.adapts or began < self._halved:
+        self._answered = self._came = True
+        if began < self._halved:
             return
         self._in_burst = False
+        if not self.adapts:
+            return
         if self._aim and not self._again:
             self._change(min(self.limit + 1, int(self._aim)))
         if self._skip:
@@ -121,17 +125,23 @@ class Concurrency:
             else:
                 self._window(at, rate)
 
-    def refused(self, began: float, at: float) -> None:
-        """The server said that it is too much, or kept a request waiting for too long."""
-        if not self.adapts or began < self._halved:
-            return
+    def refused(self, began: float, at: float) -> bool:
+        """The server said that it is too much, or kept a request waiting for too long.
+
+        Whether it turns everything away: this was asked after the number was halved, and nothing was answered since.
+        """
+        if began < self._halved:
+            return False
+        everything = self._in_burst and not self._came
         if not self._in_burst:
             self._ceiling, self._aim = self.limit, max(1, math.floor(0.75 * self.limit))
-        elif self.limit <= max(1, self._ceiling // 4):
-            return
-        self._halved, self._in_burst, self._kept, self._again = at, True, None, False
-        self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
-        self._open(at, skip=0)
+        elif self.adapts and self.limit <= max(1, self._ceiling // 4):
+            return everything
+        self._halved, self._in_burst, self._came, self._kept, self._again = at, True, False, None, False
+        if self.adapts:
+            self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
+            self._open(at, skip=0)
+        return everything
 
     # --- the number ---
 
@@ -196,9 +206,9 @@ class Concurrency:
 
     # --- attempts ---
 
-    async def enter(self) -> None:
-        """Wait until another attempt may be in flight."""
-        while self.busy >= self.limit:
+    async def enter(self, *, at_once: bool = False) -> None:
+        """Wait until another attempt may be in flight; do not wait where that is said."""
+        while self.busy >= self.limit and not at_once:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn

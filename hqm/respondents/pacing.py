@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+_TIMES = (("retry-after-ms", 0.001), ("retry-after", 1.0))
+"""The headers that say how long to wait, and their unit in seconds."""
 _MOST = 600.0
 """Seconds that a server may ask to wait before the request counts as failed."""
 
@@ -59,12 +61,21 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     (3.0, 2.0, None)
     """
     seconds = first * min(2**attempt, 60)
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+    for name, scale in _TIMES:
         text = headers.get(name)
         if text:
             seconds = _said(text, scale, seconds)
             break
     return None if seconds > _MOST else max(seconds, 0.0)
+
+
+def says_when(headers: Mapping[str, str]) -> bool:
+    """Whether a server says how long to wait.
+
+    >>> says_when({"retry-after": "3"}), says_when({})
+    (True, False)
+    """
+    return any(headers.get(name) for name, _ in _TIMES)
 
 
 def _said(text: str, scale: float, default: float) -> float:

@@ -144,12 +144,12 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
     """The same bodies by one session of aiohttp."""
     import aiohttp
 
-    from hqm.respondents.pictures import data_url
+    from hqm.respondents.pictures import picture_part
 
     bodies = []
     for request in asked:
         content = [
-            {"type": "image_url", "image_url": {"url": data_url(request.image)}},
+            json.loads(picture_part(request.image)),
             {"type": "text", "text": request.prompt},
         ]
         bodies.append(
