@@ -37,28 +37,57 @@ class Simulated:
         return sum(half) / len(half)
 
 
+Refuses = Callable[[int, int, float], bool]
+"""Requests that were ever asked, requests in flight that are not turned away, and the time now -> whether another one is."""
+
+
 def simulate(
-    latency: Latency, questions: int, *, holds: float = math.inf, first: int = 8, most: int = 256
+    latency: Latency,
+    questions: int,
+    *,
+    refuses: Refuses = lambda *_: False,
+    wait: float = 0.5,
+    first: int = 8,
+    most: int = 256,
 ) -> Simulated:
-    """Ask a server whose latency is a function, and which turns away what is beyond `holds` in flight, for half a second."""
+    """Ask a server whose latency is a function; what it turns away, after 10 ms, waits and is asked again.
+
+    As in `OpenAIRespondent`: what waits is not in flight, its place is taken when an answer comes, and everybody waits where
+    the server turns away whatever it is asked.
+    """
     concurrency, order = Concurrency(first, most), count()
     concurrency.begin(0.0)
     flying: list[tuple[float, int, float, bool]] = []
-    left, now, paused, refusals, limits = questions, 0.0, 0.0, 0, []
-    while left or flying:
-        now = now if flying else max(now, paused)
-        while left and now >= paused and len(flying) < concurrency.limit:
-            left -= 1
-            refused = sum(not turned for *_, turned in flying) >= holds
+    asleep: list[float] = []
+    left, ready, places, now, paused, asked, refusals, limits = questions, 0, first, 0.0, 0.0, 0, 0, []
+    while left or flying or asleep or ready:
+        while now >= paused and len(flying) < concurrency.limit and (ready or (left and len(flying) < places)):
+            left, ready = (left, ready - 1) if ready else (left - 1, ready)
+            asked += 1
+            refused = refuses(asked, sum(not turned for *_, turned in flying), now)
             heapq.heappush(
                 flying, (now + (0.01 if refused else latency(len(flying) + 1, now)), next(order), now, refused)
             )
+        wakes = max(asleep[0], now) if asleep else math.inf
+        if ready and not flying:
+            wakes = min(wakes, max(paused, now))
+        if not flying or wakes < flying[0][0]:
+            now = wakes if wakes < math.inf else max(now, paused)
+            while asleep and asleep[0] <= now:
+                heapq.heappop(asleep)
+                ready += 1
+            places = max(places, 1 if not flying else places)
+            continue
         now, _, began, refused = heapq.heappop(flying)
         if refused:
-            concurrency.refused(began, now)
-            refusals, left, paused = refusals + 1, left + 1, now + 0.5
-        elif left:
-            concurrency.answered(began, now)
+            if concurrency.refused(began, now):
+                paused = now + wait
+            heapq.heappush(asleep, now + wait)
+            refusals, places = refusals + 1, places - 1
+        else:
+            if left:
+                concurrency.answered(began, now)
+            places = concurrency.limit
         limits.append(concurrency.limit)
     return Simulated(questions / now, limits, refusals)
 
@@ -103,7 +132,7 @@ def test_a_server_that_batches_is_given_its_batches() -> None:
 
 @pytest.mark.parametrize("holds", [1, 3, 32, 100])
 def test_a_server_that_holds_so_many_is_kept_busy_and_seldom_asked_for_more(holds: int) -> None:
-    seen = simulate(lambda *_: 0.5, 3000, holds=holds)
+    seen = simulate(lambda *_: 0.5, 3000, refuses=lambda _, flying, __: flying >= holds)
     assert seen.rate > 0.7 * holds / 0.5
     assert seen.late <= holds + 1
     assert seen.refusals < 0.05 * 3000

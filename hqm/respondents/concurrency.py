@@ -21,7 +21,7 @@ from collections import deque
 
 FIRST = 8
 """Requests in flight at first."""
-_UNANSWERED = 32
+_UNANSWERED = 64
 """Requests in flight at most before the first answer has come."""
 _ELASTICITY = 0.25
 """A number in flight is worth keeping where the rate grows at least as this power of it."""
@@ -31,6 +31,9 @@ _STEP = 1.5
 """By how much a number is raised or lowered for a trial."""
 _REST = 4
 """Windows between two trials when the last one brought nothing."""
+_PROBES = 8
+"""Requests in flight at most at a server that turns everything away."""
+_CALMEST = 16
 _FEWEST = 32
 """Answers in a window at least."""
 
@@ -79,6 +82,11 @@ class Concurrency:
         self._answered = False
         self._again = False
         """Whether a round that brought no more is repeated, before the number stops doubling."""
+        self._after = 0
+        """The number that is gone back to when a server that turned everything away answers again."""
+        self._last = math.inf
+        self._calm = 1
+        """The windows without a refusal that come before what was too much is tried again."""
         self._kept: tuple[int, float] | None = None
         """The number that was last found good and its answers a second."""
         self._up = True
@@ -100,17 +108,27 @@ class Concurrency:
         """The server takes its time for the first answer: allow more in the meantime; False when no more is allowed."""
         if self._answered or not self.adapts or not self._aim or self.limit >= min(_UNANSWERED, self.most):
             return False
-        self._change(min(self.limit + FIRST, _UNANSWERED))
+        self._change(min(2 * self.limit, _UNANSWERED, self.most))
         return True
 
-    def answered(self, began: float, at: float) -> None:
-        """An answer came while there was more to ask; one that was asked for before the number was halved says nothing."""
+    def answered(self, began: float, at: float) -> bool:
+        """An answer came while there was more to ask; one that was asked for before the number was halved says nothing.
+
+        Whether it is the first after a refusal: the server answers again.
+        """
         self._answered = self._came = True
         if began < self._halved:
-            return
-        self._in_burst = False
-        if not self.adapts:
-            return
+            return False
+        again, self._in_burst = self._in_burst, False
+        if self.adapts:
+            self._count_in(at)
+        return again
+
+    def _count_in(self, at: float) -> None:
+        """Count an answer, and judge the number where a round or a window is full."""
+        if self._after:
+            self._change(self._after)
+            self._after = 0
         if self._aim and not self._again:
             self._change(min(self.limit + 1, int(self._aim)))
         if self._skip:
@@ -133,22 +151,44 @@ class Concurrency:
         if began < self._halved:
             return False
         everything = self._in_burst and not self._came
-        if not self._in_burst:
-            self._ceiling, self._aim = self.limit, max(1, math.floor(0.75 * self.limit))
-        elif self.adapts and self.limit <= max(1, self._ceiling // 4):
+        if not self.adapts:
+            self._halved, self._in_burst, self._came = at, True, False
             return everything
+        if everything:
+            self._halved, self._after = at, max(self._after, self.limit)
+            self._change(min(self.limit, _PROBES))
+            return True
+        if not self._answered:  # what says stop to the very first has not said how many are too much
+            self._halved, self._in_burst, self._came = at, True, False
+            self._change(min(self.limit, FIRST))
+            return False
+        if not self._in_burst or math.isinf(self._ceiling):
+            self._ceiling = self._too_much()
+            self._aim = max(1, math.floor(0.75 * self._ceiling))
+        elif self.limit <= max(1, self._ceiling // 4):
+            return False
         self._halved, self._in_burst, self._came, self._kept, self._again = at, True, False, None, False
-        if self.adapts:
-            self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
-            self._open(at, skip=0)
-        return everything
+        self._quiet = 0
+        self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
+        self._open(at, skip=0)
+        return False
+
+    def _too_much(self) -> int:
+        """The number that is too much, as far as is known: what was too much before counts for half where less is refused now."""
+        self._calm = min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._last < math.inf else 1
+        higher = self._ceiling if self._ceiling < math.inf else self.limit
+        self._last = (self.limit + max(self.limit, int(higher))) // 2
+        return self._last
 
     # --- the number ---
 
     def _open(self, at: float, skip: int) -> None:
         """A window begins; the first `skip` answers of it were asked under another number."""
         self._since, self._skip, self._count = at, skip, 0
-        self._wanted = self.limit if self._aim else max(2 * self.limit, _FEWEST)
+        safe = self.limit + 1 < self._ceiling < math.inf  # on the way back to what was too much nothing is judged
+        self._wanted = self.limit if self._aim or safe else max(2 * self.limit, _FEWEST)
+        if self.limit + 1 >= self._ceiling:
+            self._wanted = max(self.limit, 4) * self._calm
 
     def _settle(self, limit: int, skip: int) -> None:
         """Judge by windows from now on, the next of which is at this number."""
@@ -166,7 +206,7 @@ class Concurrency:
             base, base_rate = self._kept
             self._settle(base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit)
         elif self.limit >= self._aim:
-            self._settle(self.limit, skip=self.limit)
+            self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
         else:
             self._kept, self._again = (self._wanted, rate), False
             self._open(at, skip=0)
@@ -183,15 +223,15 @@ class Concurrency:
                 self._quiet -= 1
             else:
                 self._try()
-        self._open(at, skip=max(before, self.limit) if self.limit != before else 0)
+        self._open(at, skip=max(before, self.limit) if self._kept is not None and self.limit != before else 0)
 
     def _try(self) -> None:
         """Another number for the next window."""
         larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.most)
-        if larger >= self._ceiling:  # near what was too much, one by one, and kept without a trial
-            self._kept, larger = None, self.limit + 1
+        if larger >= self._ceiling:  # half of the way to what was too much, and kept without a trial
+            self._kept, larger = None, self.limit + max(1, (int(self._ceiling) - self.limit) // 2)
             if larger > self._ceiling:
-                self._ceiling = math.inf
+                self._ceiling, self._aim = math.inf, self.most
             self._change(min(larger, self.most))
             return
         smaller = max(math.floor(self.limit / _STEP), 1)

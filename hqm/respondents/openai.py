@@ -197,10 +197,10 @@ class OpenAIRespondent:
     async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
         while todo and not self._stop.is_set() and floor.active <= self.concurrency.limit:
-            request, began = todo.popleft(), time.monotonic()
+            request = todo.popleft()
             await self.concurrency.enter()
             try:
-                response = await self._ask(client, request, floor)
+                response, sent = await self._ask(client, request, floor)
                 if response is None:
                     break
                 if response.state != "error":
@@ -215,7 +215,8 @@ class OpenAIRespondent:
             if denied:
                 await self._await_an_answer(floor)
             elif response.state != "error" and todo:
-                self.concurrency.answered(began, time.monotonic())
+                if self.concurrency.answered(sent, time.monotonic()):
+                    self.pace.resume()
                 self._staff(todo, floor)
         floor.workers -= 1
 
@@ -262,21 +263,24 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         return hold
 
-    async def _ask(self, client: Client, request: Request, floor: Floor) -> Response | None:
-        """One request with its further attempts, between which others are in flight in its place; None where a bound does not
-        allow the first."""
+    async def _ask(self, client: Client, request: Request, floor: Floor) -> tuple[Response | None, float]:
+        """One request with its further attempts, between which others are in flight in its place, and when the last was sent.
+
+        None where a bound does not allow the first.
+        """
+        began, attempt = time.monotonic(), 0
+        sent, response = began, None
         try:
             content = self._bodies.content(request)
         except OSError as error:
-            return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
-        began, attempt = time.perf_counter(), 0
-        response: Response | None = None
+            what = f"the picture {request.image} cannot be read: {error.strerror}"
+            return Response("", "error", what), sent
         while True:
             await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
             hold = None if self._stop.is_set() and attempt else await self._let_through(request)
             if hold is None:
-                return response
-            settings = self._bodies.settings(request)
+                return response, sent
+            settings, sent = self._bodies.settings(request), time.monotonic()
             response, wait = _BROKEN_OFF, None
             try:
                 response, wait = await self._attempt(client, request, content, settings, attempt, began)
@@ -287,10 +291,10 @@ class OpenAIRespondent:
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
             if wait is None or attempt >= self.retries:
-                return response
+                return response, sent
             attempt += 1
             if not await self._sleep(wait, floor):
-                return response
+                return response, sent
 
     async def _sleep(self, seconds: float, floor: Floor) -> bool:
         """Let others be in flight for so long; False where somebody says stop."""
@@ -323,7 +327,7 @@ class OpenAIRespondent:
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await client.post(body)
-            took, processed = time.perf_counter() - began, self._bodies.processed
+            took, processed = time.monotonic() - began, self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
             return response, wait if response.state == "error" else None
