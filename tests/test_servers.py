@@ -319,15 +319,41 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
     )
 
 
-def test_everyone_pauses_when_the_server_says_so() -> None:
+def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_on() -> None:
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(429, "too much", Retry_After="2") if number == 3 else completion(question(body))
+        return failure(429, "too much", Retry_After="1.5") if number in (3, 4) else completion(question(body))
 
     with PlannedServer(reply, delay=0.01) as server:
+        got = ask(server, [f"q{i:02}" for i in range(30)], concurrency=4)
+    assert {r.state for r in got.values()} == {"ok"}
+    times: dict[str, list[float]] = {}
+    for when, body in server.asked:
+        times.setdefault(question(body), []).append(when)
+    twice = [text for text, when in times.items() if len(when) == 2]
+    assert len(twice) == 2
+    assert all(times[text][1] - times[text][0] >= 1.4 for text in twice)
+    assert {text for text, _ in zip(reversed(times), twice, strict=False)}.isdisjoint(twice)
+    assert [question(body) for _, body in server.asked[-2:]] == twice, "all others were asked meanwhile"
+
+
+def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_is_back() -> None:
+    def closed(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(429, "closed", Retry_After_Ms="400") if number < 96 else completion(question(body))
+
+    with PlannedServer(closed, delay=0.01) as server:
+        got = ask(server, [f"q{i}" for i in range(60)], concurrency=32, retries=9)
+    assert {r.state for r in got.values()} == {"ok"}
+    gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
+    assert sum(gap > 0.3 for gap in gaps[:100]) >= 2, "all of the 32 wait, then once more"
+
+    def back(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(503, "back soon", Retry_After="1.5") if number == 3 else completion(question(body))
+
+    with PlannedServer(back, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(30)], concurrency=4)
     assert {r.state for r in got.values()} == {"ok"}
     gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
-    assert max(gaps[3:12]) > 1.2, "what was in flight may still come, then silence for two seconds"
+    assert max(gaps[3:12]) > 1, "what was in flight may still come, then silence"
 
 
 def test_a_limit_of_requests_a_minute_is_kept() -> None:

@@ -62,7 +62,13 @@ class BodyWriter:
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
         """The whole in JSON."""
         return b"".join(
-            (b'{"messages": [{"role": "user", "content": [', *content, b"]}], ", settings.written, b'"seed": %d}' % seed)
+            (
+                b'{"messages": [{"role": "user", "content": [',
+                *content,
+                b"]}], ",
+                settings.written,
+                b'"seed": %d}' % seed,
+            )
         )
 
     def settings(self, request: Request) -> Settings:

@@ -224,7 +224,7 @@ class Client:
                 content = await _read(reply, self._largest)
         except aiohttp.ClientConnectionError as error:  # the names that the package's transport gives them
             raise openai.APITimeoutError(request=self._first) from error
-        except aiohttp.ClientError as error:
+        except aiohttp.ClientPayloadError as error:
             raise openai.APIConnectionError(request=self._first) from error
         if not 200 <= reply.status < 300:
             raise _refusal(

@@ -11,7 +11,6 @@ import queue
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from hqm.respondents.base import Request
 from hqm.types import Response
