@@ -243,7 +243,7 @@ async def _read(reply: Any, largest: int) -> bytes:
     """
     _check_size(reply.headers, largest)
     read = reply.content.readany
-    content = await read()
+    content: bytes = await read()
     if len(content) <= largest and not reply.content.at_eof():
         parts, size = [content], len(content)
         while size <= largest and (part := await read()):

@@ -26,7 +26,7 @@ from collections import deque
 
 FIRST = 8
 """Requests in flight at first."""
-_UNANSWERED = 64
+_UNANSWERED = 32
 """Requests in flight at most before the first answer has come: they double while it does not."""
 _ELASTICITY = 0.25
 """A number in flight is worth keeping where the rate grows at least as this power of it."""

@@ -53,7 +53,7 @@ _FINAL = frozenset({400, 403, 413, 422})
 """What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
-_PATIENCE = 0.5
+_PATIENCE = 0.2
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
 """Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
