@@ -502,6 +502,17 @@ def test_a_package_that_hides_its_transport_is_asked_for_every_request(monkeypat
     assert {text: answer.text for text, answer in got.items()} == {f"q{i}": f"q{i}" for i in range(20)}
 
 
+def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        respondent = make_respondent("openai/tiny@http://nowhere.invalid/v1?concurrency=4&retries=0")
+        batches = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(12)])
+        assert {request.prompt: answer.text for batch in batches for request, answer in batch} == {
+            f"q{i}": f"q{i}" for i in range(12)
+        }
+
+
 def test_a_caller_that_stores_nothing_ends_the_asking() -> None:
     """Nothing is asked beyond the 64 in flight while their answers wait to be stored."""
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
