@@ -36,6 +36,8 @@ class Block:
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
     places: int = 0
+    parts: bool = False
+    """Whether its rows part when their one question is read: their answers are too long to stand beside each other."""
 
     @property
     def rows(self) -> list[int]:
@@ -52,17 +54,25 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
     """Put rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
+    asking: dict[tuple[int, tuple[int, ...]], Block] = {}
     for row, seen, tail in rows:
         key, block = tuple(tail), last.get(id(seen))
         if block is not None:
             further = max_tokens + (0 if key in block.slots else len(key))
             if block.places + further > _WIDEST * len(seen.prefix):
-                block = None
+                block = asking.get((id(seen), key))
+                if block is not None:
+                    block.parts = True
         if block is None:
             block = last[id(seen)] = Block(seen)
             blocks.append(block)
         block.places += max_tokens + (0 if key in block.slots else len(key))
         block.slots.setdefault(key, []).append(row)
+        if len(block.slots) == 1:
+            asking[id(seen), key] = block
+        else:
+            for other in block.slots:
+                asking.pop((id(seen), other), None)
     return blocks
 
 
@@ -95,6 +105,8 @@ class Running:
     cache: Any = None
     first: int = 0
     """How many rows there were."""
+    parting: frozenset[int] = frozenset()
+    """Blocks whose rows have to part before the next step: see `together`."""
 
     def __post_init__(self) -> None:
         self.first = self.alive
@@ -106,8 +118,8 @@ class Running:
 
     @property
     def tired(self) -> bool:
-        """Whether so many rows are finished that the others should be put together anew."""
-        return self.alive < _TIRED * self.first
+        """Whether the rows should be put together anew: so many are finished, or some have to part."""
+        return bool(self.parting) or self.alive < _TIRED * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
@@ -156,12 +168,19 @@ class Running:
 
 
 def together(parts: Sequence[Running]) -> Running | None:
-    """The rows that go on, with room for further tokens; None where all are finished."""
+    """The rows that go on, with room for further tokens; None where all are finished.
+
+    A block that parts becomes one block for each of its rows.
+    """
     import torch
 
-    kept = [[b for b, members in enumerate(part.members) if any(row is not None for row in members)] for part in parts]
-    picks = [[[q for q, row in enumerate(part.members[b]) if row is not None] for b in chosen]
-             for part, chosen in zip(parts, kept, strict=True)]  # fmt: skip
+    kept: list[list[int]] = []
+    picks: list[list[list[int]]] = []
+    for part in parts:
+        going = [(b, [q for q, row in enumerate(members) if row is not None]) for b, members in enumerate(part.members)]
+        split = [(b, p) for b, own in going if own for p in ([[q] for q in own] if b in part.parting else [own])]
+        kept.append([b for b, _ in split])
+        picks.append([p for _, p in split])
     wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
     if not wide:
         return None
@@ -234,7 +253,8 @@ def begin(
             ids[b, place], slot[b, place] = torch.tensor(tail), s
             position[b, place] = torch.arange(length, length + len(tail))
     ids, slot, position = ids.to(device), slot.to(device), position.to(device)
-    buffers = Buffers.of(prefixes, width + wide * _AHEAD)
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
@@ -288,7 +308,8 @@ def begin_read(
     import torch
 
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
-    buffers = Buffers.of(prompts, wide * _AHEAD)
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD)
     lengths = torch.tensor([len(block.seen.prefix) for block in blocks], device=device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
@@ -320,7 +341,8 @@ def _drawn(
     chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
-    running = Running(model, buffers, hidden, position, tokens, shift, members, begins)
+    parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    running = Running(model, buffers, hidden, position, tokens, shift, members, begins, parting=parting)
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 
 
