@@ -12,9 +12,14 @@ _YOUNG = 100_000
 and none of them is in a circle."""
 
 
+def search_seldom() -> None:
+    """Have Python search seldom for circles of values."""
+    gc.set_threshold(_YOUNG, 50, 50)
+
+
 def main() -> None:
     """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is 130."""
-    gc.set_threshold(_YOUNG, 50, 50)
+    search_seldom()
     # numpy's products here are small: several threads on each wait for each other longer than they work
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -30,23 +30,25 @@ def storable(value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind is float:  # the commonest first: every answer's detail comes through here
         return value if math.isfinite(value) else None
-    if isinstance(value, str):
+    if kind is str or isinstance(value, str):
         if value.isascii() and "\0" not in value:
             return value
         return _UNSTORABLE.sub("\ufffd", value) if _UNSTORABLE.search(value) else value
-    if value is None or isinstance(value, bool):
+    if value is None or kind is bool:
         return value
     if isinstance(value, int):
         return value if value.bit_length() < 64 else None
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if depth < _DEEPEST and (kind is dict or isinstance(value, Mapping)):
-        pairs = {
+        for k, v in value.items():
+            if not isinstance(k, str) or storable(k) is not k or storable(v, depth + 1) is not v:
+                break
+        else:
+            return value
+        return {
             storable(k if isinstance(k, str) else str(k), depth + 1): storable(v, depth + 1) for k, v in value.items()
         }
-        # two keys may have become one
-        same = len(pairs) == len(value) and all(k in value and value[k] is v for k, v in pairs.items())
-        return value if same else pairs
     if depth < _DEEPEST and isinstance(value, (list, tuple)):
         parts = [storable(part, depth + 1) for part in value]
         return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts

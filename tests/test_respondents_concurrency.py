@@ -37,28 +37,57 @@ class Simulated:
         return sum(half) / len(half)
 
 
+Refuses = Callable[[int, int, float], bool]
+"""Requests that were ever asked, requests in flight that are not turned away, and the time now -> whether another one is."""
+
+
 def simulate(
-    latency: Latency, questions: int, *, holds: float = math.inf, first: int = 8, most: int = 256
+    latency: Latency,
+    questions: int,
+    *,
+    refuses: Refuses = lambda *_: False,
+    wait: float = 0.5,
+    first: int = 8,
+    most: int = 256,
 ) -> Simulated:
-    """Ask a server whose latency is a function, and which turns away what is beyond `holds` in flight, for half a second."""
+    """Ask a server whose latency is a function; what it turns away, after 10 ms, waits and is asked again.
+
+    As in `OpenAIRespondent`: what waits is not in flight, its place is taken when an answer comes, and everybody waits where
+    the server turns away whatever it is asked.
+    """
     concurrency, order = Concurrency(first, most), count()
     concurrency.begin(0.0)
     flying: list[tuple[float, int, float, bool]] = []
-    left, now, paused, refusals, limits = questions, 0.0, 0.0, 0, []
-    while left or flying:
-        now = now if flying else max(now, paused)
-        while left and now >= paused and len(flying) < concurrency.limit:
-            left -= 1
-            refused = sum(not turned for *_, turned in flying) >= holds
+    asleep: list[float] = []
+    left, ready, places, now, paused, asked, refusals, limits = questions, 0, first, 0.0, 0.0, 0, 0, []
+    while left or flying or asleep or ready:
+        while now >= paused and len(flying) < concurrency.limit and (ready or (left and len(flying) < places)):
+            left, ready = (left, ready - 1) if ready else (left - 1, ready)
+            asked += 1
+            refused = refuses(asked, sum(not turned for *_, turned in flying), now)
             heapq.heappush(
                 flying, (now + (0.01 if refused else latency(len(flying) + 1, now)), next(order), now, refused)
             )
+        wakes = max(asleep[0], now) if asleep else math.inf
+        if ready and not flying:
+            wakes = min(wakes, max(paused, now))
+        if not flying or wakes < flying[0][0]:
+            now = wakes if wakes < math.inf else max(now, paused)
+            while asleep and asleep[0] <= now:
+                heapq.heappop(asleep)
+                ready += 1
+            places = max(places, 1 if not flying else places)
+            continue
         now, _, began, refused = heapq.heappop(flying)
         if refused:
-            concurrency.refused(began, now)
-            refusals, left, paused = refusals + 1, left + 1, now + 0.5
-        elif left:
-            concurrency.answered(began, now)
+            if concurrency.refused(began, now):
+                paused = now + wait
+            heapq.heappush(asleep, now + wait)
+            refusals, places = refusals + 1, places - 1
+        else:
+            if left:
+                concurrency.answered(began, now)
+            places = concurrency.limit
         limits.append(concurrency.limit)
     return Simulated(questions / now, limits, refusals)
 
@@ -103,27 +132,108 @@ def test_a_server_that_batches_is_given_its_batches() -> None:
 
 @pytest.mark.parametrize("holds", [1, 3, 32, 100])
 def test_a_server_that_holds_so_many_is_kept_busy_and_seldom_asked_for_more(holds: int) -> None:
-    seen = simulate(lambda *_: 0.5, 3000, holds=holds)
+    seen = simulate(lambda *_: 0.5, 3000, refuses=lambda _, flying, __: flying >= holds)
     assert seen.rate > 0.7 * holds / 0.5
     assert seen.late <= holds + 1
     assert seen.refusals < 0.05 * 3000
 
 
-def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_back() -> None:
-    concurrency = Concurrency(64, 256)
+def lowered(first: int = 63) -> Concurrency:
+    """One that was told at 64 in flight, at the time 1, that it is too much."""
+    concurrency = Concurrency(first, 256)
     concurrency.begin(0.0)
-    for _ in range(20):
-        concurrency.refused(began=0.0, at=1.0)
+    concurrency.answered(began=0.0, at=0.5)
+    assert not any(concurrency.refused(began=0.0, at=1.0) for _ in range(20))
+    return concurrency
+
+
+def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_back() -> None:
+    concurrency = lowered()
     assert concurrency.limit == 32
     concurrency.answered(began=0.5, at=1.5)
     assert concurrency.limit == 32, "it was asked for before"
-    for _ in range(5):  # nothing is answered in between: a quarter at least stays
-        concurrency.refused(began=concurrency._halved, at=concurrency._halved + 1)
+    for at in (2.0, 3.0, 4.0):  # what was asked before is answered, what is asked now is not: a quarter at least stays
+        concurrency.answered(began=0.5, at=at)
+        assert not concurrency.refused(began=at, at=at)
     assert concurrency.limit == 16
-    at = concurrency._halved
-    for _ in range(32):
-        concurrency.answered(began=at, at=at + 0.1)
-    assert concurrency.limit == 48
+    limits = []
+    for _ in range(450):
+        concurrency.answered(began=5.0, at=5.1)
+        limits.append(concurrency.limit)
+    assert limits[31] == 48, "three quarters come back at once"
+    assert [limit for limit, then in pairwise(limits[40:]) if limit != then][:6] == [48, 56, 60, 62, 63, 64]
+
+
+def test_a_server_that_turns_everything_away_is_asked_by_few_until_it_answers() -> None:
+    concurrency = lowered()
+    assert all(concurrency.refused(began=at, at=at + 0.1) for at in (1.2, 2.2, 3.2))
+    assert concurrency.limit == 8
+    assert concurrency.answered(began=3.2, at=3.4), "it was sent beside what was turned away, so the server is back"
+    assert concurrency.limit == 32
+    fixed = Concurrency(5, 5)
+    fixed.begin(0.0)
+    assert [fixed.refused(began=at, at=at) for at in (1.0, 2.0)] == [False, True]
+    assert (fixed.limit, fixed.answered(began=3.0, at=3.1), fixed.answered(began=3.0, at=3.1)) == (5, True, False)
+
+
+def test_the_very_first_that_are_turned_away_say_nothing_of_a_number() -> None:
+    concurrency = Concurrency(8, 256)
+    concurrency.begin(0.0)
+    for _ in range(8):
+        concurrency.refused(began=0.0, at=0.1)
+    for _ in range(8):
+        concurrency.answered(began=0.3, at=0.4)
+    assert concurrency.limit == 16
+
+
+@pytest.mark.parametrize("latency", [0.02, 0.2, 2.0])
+def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(latency: float) -> None:
+    """20 of every 500 requests, the first among them, wait for 200 ms; against 64 in flight that never adapt."""
+
+    def burst(asked: int, _flying: int, _now: float) -> bool:
+        return asked % 500 < 20
+
+    seen, fixed = (
+        simulate(lambda *_: latency, 8000, refuses=burst, wait=0.2, first=first, most=most)
+        for first, most in ((8, 256), (64, 64))
+    )
+    assert seen.rate > 0.85 * fixed.rate
+    assert seen.refusals == fixed.refusals
+
+
+@pytest.mark.parametrize(("rate", "size", "latency"), [(20.0, 20, 0.5), (8.0, 60, 1.0), (100.0, 10, 0.05)])
+def test_a_server_with_so_many_answers_a_second_is_asked_for_hardly_more(
+    rate: float, size: int, latency: float
+) -> None:
+    """A bucket of tokens: `size` at once, then `rate` a second; what is turned away waits for half a second."""
+    left, before = float(size), 0.0
+
+    def empty(_asked: int, _flying: int, now: float) -> bool:
+        nonlocal left, before
+        left, before = min(size, left + rate * (now - before)), now
+        refused = left < 1
+        left -= not refused
+        return refused
+
+    seen = simulate(lambda *_: latency, 3000, refuses=empty)
+    assert seen.rate > 0.85 * rate
+    assert seen.refusals < 0.08 * 3000
+
+
+def test_a_server_that_is_closed_for_a_while_is_not_hammered() -> None:
+    """Ten seconds at a tenth of a second an answer; whatever is turned away waits for one second."""
+    closed: list[float] = []
+
+    def refuses(_asked: int, _flying: int, now: float) -> bool:
+        if 2 <= now < 12:
+            closed.append(now)
+        return 2 <= now < 12
+
+    seen = simulate(lambda *_: 0.1, 10_000, refuses=refuses, wait=1.0)
+    later = [now for now in closed if now > closed[0] + 0.5]
+    assert len(closed) - len(later) <= 256, "what was in flight"
+    assert len(later) < 128 + 8 * 9, "half of them once more, then a few each second"
+    assert seen.rate > 0.5 * 10_000 / (10_000 / 2560 + 10)
 
 
 def test_a_number_that_the_name_gives_stays() -> None:

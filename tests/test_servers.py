@@ -20,8 +20,9 @@ import hqm
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.client import Client
-from hqm.respondents.openai import OpenAIRespondent, data_url
+from hqm.respondents.openai import OpenAIRespondent
 from hqm.respondents.pacing import wanted_pause
+from hqm.respondents.pictures import picture_part
 from hqm.signature import request_seed
 from tests.servers import (
     JSON,
@@ -318,15 +319,41 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
     )
 
 
-def test_everyone_pauses_when_the_server_says_so() -> None:
+def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_on() -> None:
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(429, "too much", Retry_After="2") if number == 3 else completion(question(body))
+        return failure(429, "too much", Retry_After="1.5") if number in (3, 4) else completion(question(body))
 
     with PlannedServer(reply, delay=0.01) as server:
+        got = ask(server, [f"q{i:02}" for i in range(30)], concurrency=4)
+    assert {r.state for r in got.values()} == {"ok"}
+    times: dict[str, list[float]] = {}
+    for when, body in server.asked:
+        times.setdefault(question(body), []).append(when)
+    twice = [text for text, when in times.items() if len(when) == 2]
+    assert len(twice) == 2
+    assert all(times[text][1] - times[text][0] >= 1.4 for text in twice)
+    assert {text for text, _ in zip(reversed(times), twice, strict=False)}.isdisjoint(twice)
+    assert [question(body) for _, body in server.asked[-2:]] == twice, "all others were asked meanwhile"
+
+
+def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_is_back() -> None:
+    def closed(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(429, "closed", Retry_After_Ms="400") if number < 96 else completion(question(body))
+
+    with PlannedServer(closed, delay=0.01) as server:
+        got = ask(server, [f"q{i}" for i in range(60)], concurrency=32, retries=9)
+    assert {r.state for r in got.values()} == {"ok"}
+    gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
+    assert sum(gap > 0.3 for gap in gaps[:100]) >= 2, "all of the 32 wait, then once more"
+
+    def back(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
+        return failure(503, "back soon", Retry_After="1.5") if number == 3 else completion(question(body))
+
+    with PlannedServer(back, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(30)], concurrency=4)
     assert {r.state for r in got.values()} == {"ok"}
     gaps = [then - now for (now, _), (then, _) in pairwise(server.asked)]
-    assert max(gaps[3:12]) > 1.2, "what was in flight may still come, then silence for two seconds"
+    assert max(gaps[3:12]) > 1, "what was in flight may still come, then silence"
 
 
 def test_a_limit_of_requests_a_minute_is_kept() -> None:
@@ -402,9 +429,9 @@ def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Pat
     requests = [Request(f"q{n}", paths[n % 5], Sampling(), n) for n in range(40)]
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=1")
-        data_url.cache_clear()
+        picture_part.cache_clear()
         list(respondent.answer(requests))
-        assert data_url.cache_info().misses == 5
+        assert picture_part.cache_info().misses == 5
     order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     assert sum(a != b for a, b in pairwise(order)) == 4
     assert all(body["messages"][0]["content"][0]["type"] == "image_url" for _, body in server.asked), "picture first"
@@ -473,6 +500,17 @@ def test_a_package_that_hides_its_transport_is_asked_for_every_request(monkeypat
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         got = ask(server, [f"q{i}" for i in range(20)], concurrency=4)
     assert {text: answer.text for text, answer in got.items()} == {f"q{i}": f"q{i}" for i in range(20)}
+
+
+def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
+        monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        respondent = make_respondent("openai/tiny@http://nowhere.invalid/v1?concurrency=4&retries=0")
+        batches = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(12)])
+        assert {request.prompt: answer.text for batch in batches for request, answer in batch} == {
+            f"q{i}": f"q{i}" for i in range(12)
+        }
 
 
 def test_a_caller_that_stores_nothing_ends_the_asking() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hqm.errors import UsageError
-from hqm.respondents.base import Request, RespondentName
+from hqm.respondents.base import Request, RespondentName, Sampling
 from hqm.respondents.pictures import picture_part
 
 LOGPROBS_MODE = "logprobs_mode"
@@ -15,6 +15,15 @@ LOGPROBS_MODE = "logprobs_mode"
 _MODES = ("raw_logprobs", "processed_logprobs")
 _LISTED, _LISTED_OFTEN = 20, 5
 """Alternatives of a token that the interface allows at most, and those that servers with a lower limit allow too."""
+
+
+class Settings(NamedTuple):
+    """All of a body but the message and the seed; many requests share it."""
+
+    sent: Mapping[str, Any]
+    written: bytes
+    """The same in JSON, open at its end."""
+    schema: Mapping[str, Any] | None
 
 
 class BodyWriter:
@@ -34,6 +43,8 @@ class BodyWriter:
         self._most_logprobs = max(_LISTED, self._logprobs or 0)
         self._limit_name = "max_tokens"
         self._schemas = True
+        self._written: dict[tuple[Sampling, bool, int], Settings] = {}
+        """The settings of every kind of request; a schema is told by its number, and kept beside it."""
 
     @staticmethod
     def content(request: Request) -> list[bytes]:
@@ -48,20 +59,33 @@ class BodyWriter:
         return [question] if request.image is None else [picture_part(request.image), b", ", question]
 
     @staticmethod
-    def body(content: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
+    def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
         """The whole in JSON."""
         return b"".join(
-            (b'{"messages": [{"role": "user", "content": [', *content, b"]}], ", json.dumps(settings)[1:].encode())
+            (
+                b'{"messages": [{"role": "user", "content": [',
+                *content,
+                b"]}], ",
+                settings.written,
+                b'"seed": %d}' % seed,
+            )
         )
 
-    def settings(self, request: Request) -> dict[str, Any]:
-        """All but the message, as the server takes it now."""
+    def settings(self, request: Request) -> Settings:
+        """All but the message and the seed, as the server takes it now; written once for all requests that have the same."""
+        key = (request.sampling, bool(request.words), id(request.schema))
+        settings = self._written.get(key)
+        if settings is None:
+            sent = self._sent(request)
+            settings = self._written[key] = Settings(sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema)
+        return settings
+
+    def _sent(self, request: Request) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "model": self.model,
             "temperature": request.sampling.temperature,
             "top_p": request.sampling.top_p,
             self._limit_name: request.sampling.max_tokens,
-            "seed": request.seed,
         }
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
@@ -85,6 +109,7 @@ class BodyWriter:
             self._limit_name = "max_completion_tokens"
         else:
             return False
+        self._written.clear()
         return True
 
 

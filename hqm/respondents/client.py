@@ -13,8 +13,8 @@ import ipaddress
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
 from hqm.errors import RespondentError, UsageError
@@ -115,9 +115,12 @@ _JSON = {"headers": {"Content-Type": "application/json"}}
 class Client:
     """A client of the `openai` package that follows no redirection and reads no more than `largest` bytes of a reply.
 
-    The package writes the head of the first request: address, key, headers, timeouts. Later requests repeat that head with another
-    body and go the same way through the package's aiohttp transport, because writing a head anew takes longer than all the rest
-    of a request. A request in flight has a connection of its own, which the next one takes over.
+    The package writes the head of the first request: address, key, headers. Later requests repeat that head with another body in
+    the session that the package's aiohttp transport has opened, because writing a head anew, and its response in the classes of
+    two libraries, takes longer than all the rest of a request. A request in flight has a connection of its own, which the next one
+    takes over. Where the transport shows no session, or asks through a proxy, the package writes every request.
+
+    Later requests have no limit of time of their own: the caller sets one for the whole of each.
 
     Raises
     ------
@@ -154,10 +157,14 @@ class Client:
         )
         if not is_openai(str(self._client.base_url)):
             self._client.organization = self._client.project = None  # they are the user's at OpenAI
-        self._first: _Repeated | None = None
+        self._first: Any = None
+        """The first request, as the package wrote it."""
+        self._transport: Any = None
+        """What sends it, which opens its session then."""
+        self._again: Callable[[bytes], Any] | None = None
+        """Posts another body with the same head."""
         self._begun: asyncio.Event | None = None
-        """Set once the head of the first request is written, which all others wait for."""
-        self._send: Callable[[_Repeated], Awaitable[Any]]
+        """Set once the first request is on its way, which all others wait for."""
 
     async def __aenter__(self) -> Client:
         return self
@@ -173,10 +180,11 @@ class Client:
         openai.APIError
             The server answered with another status than success, or not at all, as the package says it.
         """
-        if self._first is None and self._begun is not None:
+        if self._again is None and self._begun is not None:
             await self._begun.wait()
-        if self._first is not None:
-            return await self._post_again(self._first._replace(content=body))
+            self._again = self._repeating()
+        if self._again is not None:
+            return await self._post_again(self._again(body))
         self._begun = self._begun or asyncio.Event()
         try:
             return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
@@ -187,43 +195,45 @@ class Client:
         # the transport by itself: the authentication and redirection that a client looks for around it are not used
         choose = getattr(self._http, "_transport_for_url", None)
         if self._first is None and choose is not None:
-            names = {name.decode(): value.decode() for name, value in request.headers.raw}
-            head = {name: value for name, value in names.items() if name.lower() != "content-length"}
-            self._first = _Repeated(request.method, request.url, head, b"", request.extensions)
-            self._send = choose(request.url).handle_async_request
+            self._first, self._transport = request, choose(request.url)
         if self._begun is not None:
             self._begun.set()
 
-    async def _post_again(self, request: _Repeated) -> bytes:
+    def _repeating(self) -> Callable[[bytes], Any] | None:
+        """What posts a body with the head of the first request; None where the transport does not show how."""
+        import aiohttp
+        from multidict import CIMultiDict
+        from yarl import URL
+
+        session = getattr(self._transport, "client", None)
+        if not isinstance(session, aiohttp.ClientSession) or getattr(self._transport, "proxy", None) is not None:
+            return None
+        names = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._first.headers.raw)
+        head = CIMultiDict((name, value) for name, value in names if name.lower() != "content-length")
+        url, endless = URL(str(self._first.url)), aiohttp.ClientTimeout()
+        return lambda body: session.post(
+            url, data=body, headers=head, allow_redirects=False, auto_decompress=False, timeout=endless
+        )
+
+    async def _post_again(self, posted: Any) -> bytes:
+        import aiohttp
         import openai
 
         try:
-            response = await self._send(request)
-            try:
-                content = await _read(response, self._largest)
-            finally:
-                await response.stream.aclose()
-        except self._library.TimeoutException as error:
-            raise openai.APITimeoutError(request=cast("Any", request)) from error
-        except self._library.RequestError as error:
-            raise openai.APIConnectionError(request=cast("Any", request)) from error
-        if not response.is_success:
-            made = type(response)(response.status_code, headers=response.headers, content=content, request=request)
-            raise _refusal(made)
+            async with posted as reply:
+                content = await _read(reply, self._largest)
+        except aiohttp.ClientConnectionError as error:  # the names that the package's transport gives them
+            raise openai.APITimeoutError(request=self._first) from error
+        except aiohttp.ClientPayloadError as error:
+            raise openai.APIConnectionError(request=self._first) from error
+        if not 200 <= reply.status < 300:
+            raise _refusal(
+                self._library.Response(reply.status, headers=reply.raw_headers, content=content, request=self._first)
+            )
         return content
 
 
-class _Repeated(NamedTuple):
-    """What a transport reads of a request; the class of the client's library takes as long to make as a reply to read."""
-
-    method: str
-    url: Any
-    headers: Mapping[str, str]
-    content: bytes
-    extensions: Mapping[str, Any]
-
-
-async def _read(response: Any, largest: int) -> bytes:
+async def _read(reply: Any, largest: int) -> bytes:
     """A reply's bytes, which are counted while they come.
 
     Raises
@@ -231,22 +241,25 @@ async def _read(response: Any, largest: int) -> bytes:
     ReplyTooLarge
         There are more than `largest`.
     """
-    _check_size(response, largest)
-    parts, size = [], 0
-    async for part in response.stream:
-        parts.append(part)
-        size += len(part)
-        if size > largest:
-            raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
-    return b"".join(parts)
+    _check_size(reply.headers, largest)
+    read = reply.content.readany
+    content: bytes = await read()
+    if len(content) <= largest and not reply.content.at_eof():
+        parts, size = [content], len(content)
+        while size <= largest and (part := await read()):
+            parts.append(part)
+            size += len(part)
+        content = b"".join(parts)
+    if len(content) > largest:
+        raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
+    return content
 
 
-def _check_size(response: Any, largest: int) -> None:
-    response.headers.encoding = "iso-8859-1"  # found out anew for every header unless it is said
-    said = response.headers.get("content-length", "")
+def _check_size(headers: Mapping[str, str], largest: int) -> None:
+    said = headers.get("Content-Length", "")
     if said.isdecimal() and int(said[:20]) > largest:
         raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise ReplyTooLarge("the reply is compressed, which was not asked for")
 
 
@@ -267,7 +280,7 @@ def _refusal(response: Any) -> Exception:
 
 async def _hold(response: Any, largest: int) -> None:
     """Count a reply's bytes while it is read, and stop at the limit."""
-    _check_size(response, largest)
+    _check_size(response.headers, largest)
     # the client has changed the library that it speaks HTTP with: take the one that this reply comes from
     streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
     inner = response.stream

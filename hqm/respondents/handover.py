@@ -11,7 +11,6 @@ import queue
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from hqm.respondents.base import Request
 from hqm.types import Response
@@ -28,8 +27,12 @@ class Answer:
 
     request: Request
     response: Response
-    stored: asyncio.Event
+    stored: asyncio.Future[None]
     loop: asyncio.AbstractEventLoop
+
+
+Done = queue.SimpleQueue[list[Answer] | BaseException | None]
+"""What the workers hand over: answers, in the end None, or what ended them."""
 
 
 def release(answers: Sequence[Answer]) -> None:
@@ -39,16 +42,17 @@ def release(answers: Sequence[Answer]) -> None:
             loop.call_soon_threadsafe(_set, [answer.stored for answer in answers if answer.loop is loop])
 
 
-def _set(events: Sequence[asyncio.Event]) -> None:
-    for event in events:
-        event.set()
+def _set(stored: Sequence[asyncio.Future[None]]) -> None:
+    for each in stored:
+        if not each.done():  # its worker was ended
+            each.set_result(None)
 
 
 @dataclass
 class Floor:
     """What the workers of one asking share."""
 
-    done: queue.Queue[Any]
+    done: Done
     loop: asyncio.AbstractEventLoop
     workers: int = 0
     """Workers that ask; each has one request in flight, or an answer that is not stored yet."""
@@ -56,19 +60,26 @@ class Floor:
     """Begins another worker."""
     later: asyncio.TimerHandle = field(init=False)
     """What is done where no answer comes."""
+    asleep: int = 0
+    """Workers that wait before they ask once more."""
     parked: int = 0
     failures: int = 0
     denied: list[tuple[Request, Response]] = field(default_factory=list)
     """Requests answered by 403 before anything else was answered."""
     _came: list[Answer] = field(default_factory=list)
 
+    @property
+    def active(self) -> int:
+        """Workers that are in flight or about to be; where some sleep, as many others may ask when an answer comes."""
+        return self.workers - self.asleep
+
     async def hand_over(self, request: Request, response: Response) -> None:
         """Give an answer to the caller, with the others that this turn of the loop brings, and wait until it is stored."""
-        stored = asyncio.Event()
+        stored = self.loop.create_future()
         self._came.append(Answer(request, response, stored, self.loop))
         if len(self._came) == 1:
             self.loop.call_soon(self.pass_on)
-        await stored.wait()
+        await stored
 
     def pass_on(self) -> None:
         """Give the caller what has come."""
@@ -77,7 +88,7 @@ class Floor:
             self.done.put(came)
 
 
-def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:
+def waiting(done: Done) -> Iterator[Answer]:
     """The answers that nobody has taken."""
     with suppress(queue.Empty):
         while True:
@@ -86,7 +97,7 @@ def waiting(done: queue.Queue[Any]) -> Iterator[Answer]:
                 yield from came
 
 
-def batches(done: queue.Queue[Any]) -> Iterator[list[tuple[Request, Response]]]:
+def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
     """What has come in, batch by batch, and an empty one where a second brought nothing; released when the caller is back."""
     while True:
         try:

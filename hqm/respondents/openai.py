@@ -2,7 +2,8 @@
 
 Requests run concurrently, no more at a time than the server gains from (`hqm.respondents.concurrency`) and no faster than
 the limits allow. What may pass is tried again:
-429 (everyone pauses for as long as the server says), 5xx, dropped connections, replies that are no JSON. What still fails
+429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for as long as the server says while the others
+go on, half as many; where the server turns away whatever it is asked, and at 503 with a time, nobody asks until then. What still fails
 comes back in the state `error`, with the reason; the others go on. What a server refuses to answer for good (400, 403, 413,
 422) is marked as final. A refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
 as nothing was answered.
@@ -36,14 +37,14 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName
-from hqm.respondents.bodies import LOGPROBS_MODE, BodyWriter
+from hqm.respondents.bodies import LOGPROBS_MODE, BodyWriter, Settings
 from hqm.respondents.budget import Budget, Hold, Prices, tokens_in
 from hqm.respondents.client import Client, Redaction, ReplyTooLarge, check_variable, key_for, shown
 from hqm.respondents.concurrency import FIRST, Concurrency
-from hqm.respondents.handover import Answer, Floor, batches, release, waiting
+from hqm.respondents.handover import Done, Floor, batches, release, waiting
 from hqm.respondents.kinds import SERVER
-from hqm.respondents.pacing import Pace, wanted_pause
-from hqm.respondents.pictures import data_url, picture_part
+from hqm.respondents.pacing import Pace, says_when, wanted_pause
+from hqm.respondents.pictures import picture_part
 from hqm.respondents.replies import read_reply
 from hqm.types import Response
 
@@ -52,7 +53,7 @@ _FINAL = frozenset({400, 403, 413, 422})
 """What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
 _PASSING = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
-_PATIENCE = 0.5
+_PATIENCE = 0.2
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
 """Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
@@ -125,7 +126,7 @@ class OpenAIRespondent:
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         """Ask; an empty batch comes where a second brought nothing, so that the caller has a turn."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in meanwhile
-        done: queue.Queue[list[Answer] | BaseException | None] = queue.Queue()
+        done: Done = queue.SimpleQueue()
         self._stop.clear()
         thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
         thread.start()
@@ -142,14 +143,14 @@ class OpenAIRespondent:
         """Begin no further request; those in flight still come."""
         self._stop.set()
 
-    def _run(self, requests: Sequence[Request], done: queue.Queue[Any]) -> None:
+    def _run(self, requests: Sequence[Request], done: Done) -> None:
         try:
             asyncio.run(self._ask_all(requests, done))
             done.put(None)
         except BaseException as error:
             done.put(error)
 
-    async def _ask_all(self, requests: Sequence[Request], done: queue.Queue[Any]) -> None:
+    async def _ask_all(self, requests: Sequence[Request], done: Done) -> None:
         import openai
 
         key = key_for(self.base_url, self.key_env, self.name)
@@ -181,7 +182,7 @@ class OpenAIRespondent:
 
     def _staff(self, todo: Sequence[Request], floor: Floor) -> None:
         """As many workers as there may be requests in flight."""
-        for _ in range(min(self.concurrency.limit - floor.workers, len(todo))):
+        for _ in range(min(self.concurrency.limit - floor.active, len(todo))):
             floor.workers += 1
             floor.begin()
 
@@ -195,33 +196,46 @@ class OpenAIRespondent:
 
     async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
-        while todo and not self._stop.is_set() and floor.workers <= self.concurrency.limit:
-            request, began = todo.popleft(), time.monotonic()
-            response = await self._ask(client, request)
-            if response is None:
-                break
-            if response.state != "error":
-                self.has_answered = True
-            elif response.detail.get("status") == 403 and not self.has_answered:
-                floor.denied.append((request, response))
+        while todo and not self._stop.is_set() and floor.active <= self.concurrency.limit:
+            request = todo.popleft()
+            await self.concurrency.enter()
+            try:
+                response, sent = await self._ask(client, request, floor)
+                if response is None:
+                    break
+                if response.state != "error":
+                    self.has_answered = True
+                denied = response.detail.get("status") == 403 and not self.has_answered
+                if denied:
+                    floor.denied.append((request, response))
+                else:
+                    await self._hand_over(request, response, floor)
+            finally:
+                self.concurrency.leave()
+            if denied:
                 await self._await_an_answer(floor)
-                continue
-            # what a server turns away for good says nothing about the next request, once it has answered any
-            failed = response.state == "error" and not (self.has_answered and "final" in response.detail)
-            failures = floor.failures = floor.failures + 1 if failed else 0
-            denied, floor.denied = (floor.denied, []) if self.has_answered else ([], floor.denied)
-            for answered in (*denied, (request, response)):
-                await floor.hand_over(*answered)
-            if response.state != "error" and todo:
-                self.concurrency.answered(began, time.monotonic())
+            elif response.state != "error" and todo:
+                if self.concurrency.answered(sent, time.monotonic()):
+                    self.pace.resume()
                 self._staff(todo, floor)
-            if failures >= self.give_up_after:
-                raise RespondentError(
-                    f"{failures} requests in a row failed; the last: {response.reason}",
-                    place=self.name,
-                    remedy="Check the server, then run the same command again: what was answered is kept.",
-                )
         floor.workers -= 1
+
+    async def _hand_over(self, request: Request, response: Response, floor: Floor) -> None:
+        """Give an answer, and those refused before any, to the caller; raise where nothing but failures comes."""
+        # what a server turns away for good says nothing about the next request, once it has answered any
+        failed = response.state == "error" and not (self.has_answered and "final" in response.detail)
+        failures = floor.failures = floor.failures + 1 if failed else 0
+        if floor.denied and self.has_answered:
+            denied, floor.denied = floor.denied, []
+            for answered in denied:
+                await floor.hand_over(*answered)
+        await floor.hand_over(request, response)
+        if failures >= self.give_up_after:
+            raise RespondentError(
+                f"{failures} requests in a row failed; the last: {response.reason}",
+                place=self.name,
+                remedy="Check the server, then run the same command again: what was answered is kept.",
+            )
 
     async def _await_an_answer(self, floor: Floor) -> None:
         """After several refusals of access, begin nothing until a request in flight is answered; raise when none is."""
@@ -249,49 +263,59 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         return hold
 
-    async def _ask(self, client: Client, request: Request) -> Response | None:
-        """One request with its further attempts; None where a bound does not allow the first."""
+    async def _ask(self, client: Client, request: Request, floor: Floor) -> tuple[Response | None, float]:
+        """One request with its further attempts, between which others are in flight in its place, and when the last was sent.
+
+        None where a bound does not allow the first.
+        """
+        began, attempt = time.monotonic(), 0
+        sent, response = began, None
         try:
             content = self._bodies.content(request)
         except OSError as error:
-            return Response("", "error", f"the picture {request.image} cannot be read: {error.strerror}")
-        began, attempt = time.perf_counter(), 0
-        response: Response | None = None
+            what = f"the picture {request.image} cannot be read: {error.strerror}"
+            return Response("", "error", what), sent
         while True:
             await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
-            await self.concurrency.enter()
+            hold = None if self._stop.is_set() and attempt else await self._let_through(request)
+            if hold is None:
+                return response, sent
+            settings, sent = self._bodies.settings(request), time.monotonic()
+            response, wait = _BROKEN_OFF, None
             try:
-                await self.pace.resumed()
-                hold = None if self._stop.is_set() and attempt else await self._let_through(request)
-                if hold is None:
-                    return response
-                settings = self._bodies.settings(request)
-                response, wait = _BROKEN_OFF, None
-                try:
-                    response, wait = await self._attempt(client, request, content, settings, attempt, began)
-                finally:
-                    self.budget.end(hold, request, response)
+                response, wait = await self._attempt(client, request, content, settings, attempt, began)
             finally:
-                self.concurrency.leave()
-            if "final" in response.detail and self._bodies.simplify(settings, response.reason):
+                self.budget.end(hold, request, response)
+            if "final" in response.detail and self._bodies.simplify(settings.sent, response.reason):
                 continue
             if attempt:
                 response = response._replace(detail={**response.detail, "retries": attempt})
             if wait is None or attempt >= self.retries:
-                return response
+                return response, sent
             attempt += 1
-            waited = time.monotonic() + wait
-            while (left := waited - time.monotonic()) > 0:
-                if self._stop.is_set():
-                    return response
+            if not await self._sleep(wait, floor):
+                return response, sent
+
+    async def _sleep(self, seconds: float, floor: Floor) -> bool:
+        """Let others be in flight for so long; False where somebody says stop."""
+        self.concurrency.leave()
+        floor.asleep += 1
+        until, ended = time.monotonic() + seconds, True
+        try:
+            while (left := until - time.monotonic()) > 0 and not self._stop.is_set():
                 await asyncio.sleep(min(left, 0.2))
+            ended = self._stop.is_set()
+        finally:
+            floor.asleep -= 1
+            await self.concurrency.enter(at_once=ended)
+        return not ended
 
     async def _attempt(
         self,
         client: Client,
         request: Request,
         content: Sequence[bytes],
-        settings: Mapping[str, Any],
+        settings: Settings,
         attempt: int,
         began: float,
     ) -> tuple[Response, float | None]:
@@ -299,11 +323,11 @@ class OpenAIRespondent:
         import openai
 
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
-        body = self._bodies.body(content, settings)
+        body = self._bodies.body(content, settings, request.seed)
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await client.post(body)
-            took, processed = time.perf_counter() - began, self._bodies.processed
+            took, processed = time.monotonic() - began, self._bodies.processed
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
             return response, wait if response.state == "error" else None
@@ -313,16 +337,15 @@ class OpenAIRespondent:
                 return Response("", "error", f"Timeout: no whole reply came within {self.timeout:g} s"), wait
             return Response("", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))), wait
         except openai.APIStatusError as error:
-            if error.status_code in (429, 503):
-                self.concurrency.refused(sent, time.monotonic())
-            return self._turned_away(error, attempt)
+            too_much = error.status_code in (429, 503)
+            return self._turned_away(error, attempt, too_much and self.concurrency.refused(sent, time.monotonic()))
         except Exception as error:  # whatever a server may send, it costs one answer and never the run
             cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
             reason = shown(self._clean(f"{type(cause).__name__}: {cause}"))
             return Response("", "error", reason), None if isinstance(cause, ReplyTooLarge) else wait
 
-    def _turned_away(self, error: Any, attempt: int) -> tuple[Response, float | None]:
-        """What a status other than success means: an end, an answer that never comes, or a pause."""
+    def _turned_away(self, error: Any, attempt: int, everybody: bool) -> tuple[Response, float | None]:
+        """What a status other than success means: an end, an answer that never comes, or a pause, for `everybody` or for one."""
         status, said = error.status_code, shown(self._clean(str(error.message)))
         if status in _FATAL:
             what = f"the server {_FATAL[status]} ({status}: {said})"
@@ -335,13 +358,14 @@ class OpenAIRespondent:
         response = Response("", "error", f"the server answered {status}: {said}", detail)
         passing = (status in _PASSING or status >= 500) and getattr(error, "code", None) != "insufficient_quota"
         wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
-        if wait is not None and status in (429, 503) and attempt < self.retries:
+        # 503 with a time is about the server, 429 about what was turned away
+        everybody = everybody or (status == 503 and says_when(error.response.headers))
+        if wait is not None and everybody and attempt < self.retries:
             self.pace.pause(wait)
         return response, wait
 
     def close(self) -> None:
         picture_part.cache_clear()
-        data_url.cache_clear()
 
 
 def _is_broken_off(error: BaseException) -> bool:

@@ -7,8 +7,11 @@ import email.utils
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+_TIMES = (("retry-after-ms", 0.001), ("retry-after", 1.0))
+"""The headers that say how long to wait, and their unit in seconds."""
 _MOST = 600.0
 """Seconds that a server may ask to wait before the request counts as failed."""
 
@@ -27,6 +30,8 @@ class Pace:
     tokens_a_minute: float = 0.0
     _next: float = field(default=0.0, init=False)
     _paused_until: float = field(default=0.0, init=False)
+    _over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set when the pause is over before its time."""
 
     async def turn(self, tokens: int) -> None:
         """Wait for a request's turn; `tokens` is what it will take at most."""
@@ -43,11 +48,19 @@ class Pace:
     async def resumed(self) -> None:
         """Wait until no pause is left."""
         while (left := self._paused_until - time.monotonic()) > 0:
-            await asyncio.sleep(left)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), left)
 
     def pause(self, seconds: float) -> None:
         """Nobody asks for so long."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        if self._over.is_set():
+            self._over = asyncio.Event()  # one belongs to the loop that has waited for it
+
+    def resume(self) -> None:
+        """The pause is over."""
+        self._paused_until = 0.0
+        self._over.set()
 
 
 def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
@@ -59,12 +72,21 @@ def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -
     (3.0, 2.0, None)
     """
     seconds = first * min(2**attempt, 60)
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+    for name, scale in _TIMES:
         text = headers.get(name)
         if text:
             seconds = _said(text, scale, seconds)
             break
     return None if seconds > _MOST else max(seconds, 0.0)
+
+
+def says_when(headers: Mapping[str, str]) -> bool:
+    """Whether a server says how long to wait.
+
+    >>> says_when({"retry-after": "3"}), says_when({})
+    (True, False)
+    """
+    return any(headers.get(name) for name, _ in _TIMES)
 
 
 def _said(text: str, scale: float, default: float) -> float:

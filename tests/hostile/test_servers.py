@@ -1,5 +1,6 @@
 """Servers that hang, drip, flood, redirect, echo keys, refuse and die; bounds on what is spent; kills."""
 
+import asyncio
 import base64
 import gzip
 import json
@@ -181,6 +182,30 @@ def test_whatever_a_server_sends_ends_in_time_with_one_sentence(talk: Talk, word
     assert "\n" not in reason
     assert reason.isprintable()
     assert re.search(words, reason), reason
+
+
+ONCE_MORE = ("hangs in the body", "a gigabyte announced", "a gigabyte in chunks", "headers without end", "a bomb of gzip", "hangs up",
+             "garbage", "two lengths", "a length that is too short", "a broken chunk", "a header with a NUL", "empty", "null",
+             "status 400", "status 429", "status 503 in a day", "an error with surrogates")  # fmt: skip
+
+
+@pytest.mark.parametrize(("talk", "words"), [row[1:] for row in MISBEHAVING if row[0] in ONCE_MORE], ids=ONCE_MORE)
+def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) -> None:
+    """The first is written by the `openai` package, later ones repeat its head in the session of its transport."""
+    before: list[str] = []
+
+    async def after_an_answer(writer: asyncio.StreamWriter) -> None:
+        before.append("")
+        await (says(http("200 OK", OK, TYPE, "Connection: close")) if len(before) == 1 else talk)(writer)
+
+    reasons = []
+    for questions, said in ((1, talk), (2, after_an_answer)):
+        with RawServer(said) as server:
+            response = ask(server.url, questions, "?concurrency=1", timeout=0.6, retries=0)[-1]
+            assert response.state == "error"
+            reasons.append(response.reason.replace(str(server.port), ""))
+    assert reasons[0] == reasons[1]
+    assert re.search(words, reasons[1])
 
 
 GOOD = [

@@ -1,14 +1,15 @@
 """How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
 
-    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256]
+    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown FILE]
 
 The server is a process of its own that answers every request after 20 ms, however many come at once. Bare aiohttp posts
 bodies that were made beforehand, keeps one session and reads the replies; HQM reads the pictures, makes the bodies, asks with
 its limits on replies, reads the answers and gives them to the caller, who confirms them, as when it stores them. Both take turns;
 a ratio is of the median rates. Then the number in flight adapts (no `concurrency` in the name), against
-aiohttp with 64 in flight: at the same server, at one that turns 20 of every 500 requests away (429, to be asked again after
-200 ms; HQM pauses all requests for as long, aiohttp only the one that was turned away), and at one whose first 64 replies take
-2 s. Prints Markdown, with the machine's load and the processor time of a request.
+aiohttp with 64 in flight: at the same server, at one that turns 20 of every 500 requests away, the first among them (429, to be
+asked again after 200 ms), and at one whose first 64 replies take 2 s. Python searches for circles of values as seldom as in the program
+`hqm`, for both. Prints Markdown, with the machine's load and the processor time of a request, and writes it to a file where one is named:
+the tables of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -25,10 +26,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hqm.__main__ import search_seldom
 from hqm.respondents import make_respondent
 from hqm.respondents.base import Request, Sampling
 
 DELAY = 0.020
+MANNERS = {
+    "steady": "steady, 20 ms",
+    "bursts": "bursts of 429 (20 of every 500)",
+    "slow start": "slow start (the first 64 replies take 2 s)",
+}
 REPLY = {
     "id": "x",
     "object": "chat.completion",
@@ -144,12 +151,12 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
     """The same bodies by one session of aiohttp."""
     import aiohttp
 
-    from hqm.respondents.pictures import data_url
+    from hqm.respondents.pictures import picture_part
 
     bodies = []
     for request in asked:
         content = [
-            {"type": "image_url", "image_url": {"url": data_url(request.image)}},
+            json.loads(picture_part(request.image)),
             {"type": "text", "text": request.prompt},
         ]
         bodies.append(
@@ -188,46 +195,58 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def fixed(asked: list[Request], in_flight: int, rounds: int, url: str) -> str:
+    """A row: so many in flight at the steady server."""
+    by_hqm(asked[:100], url, in_flight), by_aiohttp(asked[:100], url, in_flight)
+    pairs = [(by_hqm(asked, url, in_flight), by_aiohttp(asked, url, in_flight)) for _ in range(rounds)]
+    (ours, spent), (bare, spent_bare) = (
+        [statistics.median(pair[who][what] for pair in pairs) for what in (0, 1)] for who in (0, 1)
+    )
+    return f"| {in_flight} | {ours:,.0f} | {bare:,.0f} | {ours / bare:.2f} | {1000 * spent:.2f} | {1000 * spent_bare:.2f} |"
+
+
+def adapting(asked: list[Request], manner: str, rounds: int) -> str:
+    """A row: the number in flight follows a server of such a manner; each round begins at one that nobody has asked."""
+    pairs = []
+    for _ in range(rounds):
+        with Serving(manner) as ours, Serving(manner) as others:
+            pairs.append((by_hqm(asked, ours.url)[0], by_aiohttp(asked, others.url, 64)[0]))
+    rate, bare = (statistics.median(pair[who] for pair in pairs) for who in (0, 1))
+    return f"| {MANNERS[manner]} | {rate:,.0f} | {bare:,.0f} | {rate / bare:.2f} |"
+
+
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--questions", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[16, 64, 256])
+    parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
-    print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.questions} questions, {options.rounds} rounds in turns\n"
+    search_seldom()
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    load = f"load {os.getloadavg()[0]:.1f} before it"
+    say(
+        f"{os.cpu_count()} cores, {load}, {options.questions:,} questions, medians of {options.rounds} rounds in turns:\n"
     )
-    print("| in flight | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms a request | bare aiohttp |")
-    print("|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder, Serving() as server:
+    say("| in flight, fixed | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms per request | bare aiohttp |")
+    say("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
         asked = requests(options.questions, Path(folder))
-        for in_flight in options.in_flight:
-            by_hqm(asked[:100], server.url, in_flight), by_aiohttp(asked[:100], server.url, in_flight)
-            rounds = [
-                (by_hqm(asked, server.url, in_flight), by_aiohttp(asked, server.url, in_flight))
-                for _ in range(options.rounds)
-            ]
-            (ours, spent), (bare, spent_bare) = (
-                [statistics.median(r[who][what] for r in rounds) for what in (0, 1)] for who in (0, 1)
-            )
-            print(
-                f"| {in_flight} | {ours:.0f} | {bare:.0f} | {ours / bare:.2f} | {1000 * spent:.2f} | {1000 * spent_bare:.2f} |",
-                flush=True,
-            )
-        print(
-            "\n| server | HQM, requests/s, in flight as it adapts | bare aiohttp, 64 in flight | ratio |\n|---|---|---|---|"
-        )
-        for manner in ("steady", "bursts", "slow start"):
-            pairs = []
-            for _ in range(options.rounds):
-                rates = []
-                for way in (lambda url: by_hqm(asked, url), lambda url: by_aiohttp(asked, url, 64)):
-                    with Serving(manner) as other:  # each begins at a server that nobody has asked
-                        rates.append(way(other.url)[0])
-                pairs.append(rates)
-            ours, bare = (statistics.median(pair[who] for pair in pairs) for who in (0, 1))
-            print(f"| {manner} | {ours:.0f} | {bare:.0f} | {ours / bare:.2f} |", flush=True)
+        with Serving() as server:
+            for in_flight in options.in_flight:
+                say(fixed(asked, in_flight, options.rounds, server.url))
+        say("\n| server, number in flight adapts | HQM, requests/s | bare aiohttp, 64 in flight | ratio |")
+        say("|---|---|---|---|")
+        for manner in MANNERS:
+            say(adapting(asked, manner, options.rounds))
+    if options.markdown:
+        options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

