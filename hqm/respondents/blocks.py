@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hqm.respondents.attention import attending_by_rows
 from hqm.respondents.cache import Buffers, Part
 from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
@@ -116,18 +117,20 @@ class Running:
         length = self.buffers.length
         if self.full:
             raise IndexError("no room: the blocks have to be put together anew")
-        if self.cache is None:
-            self.cache = self.buffers.cache()
         own = torch.arange(wide, device=self.hidden.device)
         self.hidden[:, 0, own, length + own] = 0
-        out = self.model(
-            input_ids=self.tokens,
-            attention_mask=self.hidden[..., : length + wide],
-            position_ids=positions(self.position, self.shift),
-            past_key_values=self.cache,
-            use_cache=True,
-            logits_to_keep=0,
-        )
+        with attending_by_rows(self.model) as whole:
+            if self.cache is None:
+                self.cache = self.buffers.cache(whole=whole)
+            out = self.model(
+                input_ids=self.tokens,
+                # memory is read fastest without gaps: what is not written yet is not seen
+                attention_mask=self.hidden if whole else self.hidden[..., : length + wide],
+                position_ids=positions(self.position, self.shift),
+                past_key_values=self.cache,
+                use_cache=True,
+                logits_to_keep=0,
+            )
         self.buffers.length += wide
         self.position = self.position + 1
         at = [(b, q, row) for b, members in enumerate(self.members) for q, row in enumerate(members) if row is not None]
@@ -250,14 +253,15 @@ def begin(
         same = (slot[part, :, None] == slot[part, None, :]) & (slot[part, :, None] >= 0) & causal
         within = _hidden(~same, dtype)
         mask = torch.cat([prefix[part, None, :].expand(-1, width, -1), within], dim=2)[:, None]
-        out = model(
-            input_ids=ids[part],
-            attention_mask=mask,
-            position_ids=positions(position[part], None if shift is None else shift[part]),
-            past_key_values=buffers.cache(part),
-            use_cache=True,
-            logits_to_keep=last,
-        )
+        with attending_by_rows(model) as whole:
+            out = model(
+                input_ids=ids[part],
+                attention_mask=mask,
+                position_ids=positions(position[part], None if shift is None else shift[part]),
+                past_key_values=buffers.cache(part, whole=whole),
+                use_cache=True,
+                logits_to_keep=last,
+            )
         scores.append(out.logits)
         seen_by = mask[:, 0, last]
         hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]

@@ -63,10 +63,11 @@ class Buffers:
             both = []
             for side in (0, 1):
                 like = parts[0].layers[number][side]
-                # the places behind are written before they are read, those in front of short rows never are
                 made = torch.empty(
                     (count, like.shape[1], length + room, like.shape[3]), dtype=like.dtype, device=like.device
                 )
+                # what nobody sees is multiplied by a weight of nought, which only a number survives
+                made[:, :, length:] = 0
                 at = 0
                 for part in parts:
                     source = part.layers[number][side]
@@ -85,12 +86,12 @@ class Buffers:
         """How many places there are."""
         return int(self.layers[0][0].shape[2])
 
-    def cache(self, rows: slice = slice(None)) -> Any:
-        """A cache of transformers over these rows, which writes into this memory."""
+    def cache(self, rows: slice = slice(None), *, whole: bool = False) -> Any:
+        """A cache of transformers over these rows, which writes into this memory; it gives all of it where `whole`."""
         from transformers import DynamicCache
 
         cache = DynamicCache()
-        cache.layers = [_layer(keys[rows], values[rows], self.length) for keys, values in self.layers]
+        cache.layers = [_layer(keys[rows], values[rows], self.length, whole) for keys, values in self.layers]
         return cache
 
 
@@ -137,6 +138,7 @@ def _roomy() -> Any:
 
     class Roomy(DynamicLayer):  # type: ignore[misc]
         memory: tuple[Any, Any]
+        whole: bool
         keys: Any
         values: Any
 
@@ -146,15 +148,15 @@ def _roomy() -> Any:
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):
                 memory[:, :, begin:end] = states
             self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
-            return self.keys, self.values
+            return self.memory if self.whole else (self.keys, self.values)
 
     return Roomy
 
 
-def _layer(keys: torch.Tensor, values: torch.Tensor, length: int) -> Any:
+def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
     """One layer of a cache over this memory, of which `length` places are taken."""
     layer = _roomy()()
-    layer.memory = keys, values
+    layer.memory, layer.whole = (keys, values), whole
     layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
     layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
     return layer

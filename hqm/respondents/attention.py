@@ -1,0 +1,68 @@
+"""Attention of a few tokens of many rows on a CPU: two products over all rows at once, in memory without gaps.
+
+Torch's fused attention serves many tokens of a few rows. For one token of each of some hundred rows it is slower than plain
+products, by half to twice where the memory has room that is not read: a processor reads ahead, and each gap stops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_NAME = "hqm_rows"
+"""What the function is called in transformers' table of attention functions."""
+_SCORES = 8192
+"""Scores of a row and head above which the fused form is faster: they no longer stay near the processor."""
+
+
+def by_rows(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None, **settings: Any
+) -> tuple[Any, None]:
+    """Attention as a model of transformers calls it, every row over its own keys and values.
+
+    Parameters
+    ----------
+    query
+        Of shape (rows, heads, tokens, width).
+    key, value
+        Of shape (rows, heads, places, width); fewer heads are shared by neighbouring heads of the query. Places behind those of the
+        mask are left out.
+    attention_mask
+        What is added to the scores, shape (rows, 1, tokens, places).
+    """
+    import torch
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    rows, heads, tokens, width = query.shape
+    shared, places = key.shape[1], attention_mask.shape[-1]
+    key, value = key[:, :, :places], value[:, :, :places]
+    if tokens * places > _SCORES:
+        fused: tuple[Any, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **settings
+        )
+        return fused
+    scale = width**-0.5 if scaling is None else scaling
+    asked = (query * scale).reshape(rows * shared, -1, width)
+    scores = torch.bmm(asked, key.flatten(0, 1).transpose(1, 2))
+    scores = scores.view(rows, heads, tokens, places).add_(attention_mask).softmax(-1)
+    seen = torch.bmm(scores.view(rows * shared, -1, places), value.flatten(0, 1))
+    return seen.view(rows, heads, tokens, value.shape[-1]).transpose(1, 2).contiguous(), None
+
+
+@contextmanager
+def attending_by_rows(model: Any) -> Iterator[bool]:
+    """Have a model's decoder attend by rows within; false where it stays as it is: on a GPU, or without fused attention."""
+    config = model.get_decoder().config
+    before = config._attn_implementation
+    if model.device.type != "cpu" or before != "sdpa":
+        yield False
+        return
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(_NAME, by_rows)
+    config._attn_implementation = _NAME
+    try:
+        yield True
+    finally:
+        config._attn_implementation = before

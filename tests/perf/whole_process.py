@@ -1,0 +1,193 @@
+"""The whole of a process: HQM, lmms-eval and a plain script each ask one embedded model yes/no questions, from start to end.
+
+    python tests/perf/whole_process.py --environment PYTHON [--items 600] [--batches 1 16] [--rounds 3] [--markdown FILE]
+
+PYTHON is that of an environment with lmms-eval (`tests/test_lmms_eval.py` says how to make one). Each way is a process of
+its own, and the ways take turns: start, imports, loading the model, opening the pictures, greedy answers, writing them.
+lmms-eval asks the task that `hqm export --to lmms-eval` wrote; the plain script loads the model and calls `generate`,
+batch by batch, and nothing else. Printed are the medians of the rounds, seconds and processor seconds, how many times as
+long as HQM each way took, and how many of the answers are the same as HQM's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import hqm
+from hqm.respondents.loading import find_model
+
+BENCHMARK, MODEL = "shapes_yesno", "shapes:steady"
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+PLAIN = """
+import json, sys
+import torch
+from PIL import Image
+from transformers import AutoModelForImageTextToText, AutoProcessor
+model, questions, size, most, out = sys.argv[1], json.load(open(sys.argv[2])), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+processor = AutoProcessor.from_pretrained(model)
+processor.tokenizer.padding_side = "left"
+model = AutoModelForImageTextToText.from_pretrained(model).eval()
+answers = []
+for start in range(0, len(questions), size):
+    part = questions[start : start + size]
+    texts = [
+        processor.apply_chat_template(
+            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}], add_generation_prompt=True
+        )
+        for _, text in part
+    ]
+    images = [Image.open(path).convert("RGB") for path, _ in part]
+    inputs = processor(images=images, text=texts, padding=True, return_tensors="pt", add_special_tokens=False)
+    with torch.inference_mode():
+        tokens = model.generate(**inputs, do_sample=False, max_new_tokens=most)
+    answers += processor.batch_decode(tokens[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+json.dump([answer.strip() for answer in answers], open(out, "w"))
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process took, and the answers that it wrote."""
+
+    wall: float
+    processor: float
+    answers: list[str]
+
+
+def timed(command: list[str], folder: Path) -> tuple[float, float]:
+    """Run a process to its end: its seconds, and its processor seconds."""
+    began = time.perf_counter()
+    with (folder / "log").open("wb") as log:
+        known = {**os.environ, **OFFLINE, "HF_HOME": str(folder / "hub")}
+        process = subprocess.Popen(command, cwd=folder, env=known, stdout=log, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(command)[:200]}\n{(folder / 'log').read_text()[-3000:]}")
+    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+
+
+def of_hqm(items: int, folder: Path) -> Run:
+    """`hqm run` into an empty store."""
+    store = folder / "store.sqlite"
+    words = [
+        "run",
+        BENCHMARK,
+        "--respondent",
+        f"hf/{MODEL}",
+        "--limit",
+        str(items),
+        "--forms",
+        "original",
+        "--runs",
+        "1",
+    ]
+    took = timed([sys.executable, "-m", "hqm", *words, "--temperature", "0", "--store", str(store)], folder)
+    benchmark = hqm.load(BENCHMARK)
+    with hqm.Store(store, readonly=True) as opened:
+        asks = hqm.Asks(opened)
+        (who,) = hqm.respondents_in(asks, benchmark)
+        given = hqm.Answers(asks).responses(benchmark, benchmark.original, who, 0)
+    return Run(*took, [response.text.strip() for response in given if response is not None])
+
+
+def of_lmms_eval(python: str, tasks: Path, folder: Path) -> Run:
+    """`lmms_eval` with one task and the same model; its class for LLaVA of transformers refuses batches of more than 1."""
+    words = ["--model", "llava_hf", "--batch_size", "1", "--device", "cpu", "--log_samples",
+             "--model_args", f"pretrained={find_model(MODEL)},device_map=cpu,attn_implementation=sdpa",
+             "--tasks", f"{BENCHMARK}_original", "--include_path", str(tasks),
+             "--gen_kwargs", "temperature=0,do_sample=False", "--output_path", str(folder / "logs")]  # fmt: skip
+    took = timed([python, "-m", "lmms_eval", *words], folder)
+    logs = list((folder / "logs").rglob("*samples*.jsonl"))
+    if len(logs) != 1:  # it ends with 0 where it failed
+        sys.exit((folder / "log").read_text()[-3000:])
+    rows = sorted(map(json.loads, logs[0].read_text().splitlines()), key=lambda row: int(row["doc_id"]))
+    return Run(*took, [str(row["filtered_resps"]).strip() for row in rows])
+
+
+def of_plain(items: int, size: int, folder: Path) -> Run:
+    """A script that does nothing but load, ask and write."""
+    benchmark = hqm.load(BENCHMARK)
+    asked = benchmark.original.items[:items]
+    benchmark.prepare_images(benchmark.original)
+    questions = [[str(benchmark.pictures.path(item.image or "")), item.prompt] for item in asked]
+    (folder / "questions.json").write_text(json.dumps(questions))
+    (folder / "plain.py").write_text(PLAIN)
+    model = str(find_model(MODEL))
+    took = timed([sys.executable, "plain.py", model, "questions.json", str(size), "16", "answers.json"], folder)
+    return Run(*took, json.loads((folder / "answers.json").read_text()))
+
+
+def main() -> None:
+    """Print what each way took, and the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--environment", metavar="PYTHON", help="the Python of an environment with lmms-eval")
+    parser.add_argument("--items", type=int, default=600)
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--markdown", type=Path)
+    given = parser.parse_args()
+    runs: dict[str, list[Run]] = {}
+    before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        if given.environment:
+            words = [
+                "export",
+                BENCHMARK,
+                "--to",
+                "lmms-eval",
+                "--out",
+                str(home / "tasks"),
+                "--limit",
+                str(given.items),
+            ]
+            subprocess.run([sys.executable, "-m", "hqm", *words], check=True, stdout=subprocess.DEVNULL)
+        for number in range(given.rounds):
+
+            def place(way: str, number: int = number) -> Path:
+                folder = home / f"{way}-{number}"
+                folder.mkdir()
+                return folder
+
+            runs.setdefault("HQM", []).append(of_hqm(given.items, place("hqm")))
+            for size in given.batches:
+                runs.setdefault(f"plain `generate`, batch {size}", []).append(
+                    of_plain(given.items, size, place(f"plain{size}"))
+                )
+            if given.environment:
+                runs.setdefault("lmms-eval, batch 1", []).append(
+                    of_lmms_eval(given.environment, home / "tasks", place("lmms"))
+                )
+    ours = runs["HQM"]
+    wall, processor = (statistics.median(getattr(run, key) for run in ours) for key in ("wall", "processor"))
+    lines = [
+        f"{given.items} yes/no questions, greedy, {os.cpu_count()} processors, load {before:.1f} before and "
+        f"{os.getloadavg()[0]:.1f} after; medians of {given.rounds}.",
+        "",
+        "| whole process | s | times as long as HQM | processor s | times as long as HQM | answers equal to HQM's |",
+        "|---|---|---|---|---|---|",
+    ]
+    for way, done in runs.items():
+        seconds = statistics.median(run.wall for run in done)
+        worked = statistics.median(run.processor for run in done)
+        equal = sum(a == b for a, b in zip(done[0].answers, ours[0].answers, strict=True))
+        times, times_worked = ("", "") if way == "HQM" else (f"{seconds / wall:.2f}", f"{worked / processor:.2f}")
+        lines.append(f"| {way} | {seconds:.1f} | {times} | {worked:.1f} | {times_worked} | {equal} of {given.items} |")
+    print("\n".join(lines))
+    if given.markdown:
+        given.markdown.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
