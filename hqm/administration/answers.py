@@ -134,4 +134,6 @@ class Answers:
         rows = self.store.answer_rows(respondent.number, run)
         if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
-        return list(map(rows.get, self.asks.numbers(benchmark, form, respondent.live)))
+        numbers = self.asks.numbers(benchmark, form, respondent.live)
+        # most respondents answered just these questions, which the store numbered in the order of the items
+        return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))

@@ -16,6 +16,7 @@ from hqm.scoring.states import ANSWERED
 from hqm.text import SHORT, has_words
 from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
 
+Relate = Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]]
 _NEW, _BY_PAIR, _BY_ITEM = -1, -2, -3
 """In place of the number of a verdict: not met yet; it depends on the item's words; the item is looked at by itself."""
 _looked_up: Callable[[dict[object, int], object], int | None] = dict.get
@@ -33,6 +34,17 @@ def texts_read(answers: Sequence[Response | Row | None]) -> list[str] | None:
     return list(map(itemgetter(0), given)) if set(map(itemgetter(1), given)) <= {"ok"} else None
 
 
+class _Texts(dict[object, int]):
+    """Short answers -> their numbers; what is looked up for the first time gets the next one."""
+
+    def __missing__(self, key: object) -> int:
+        # what has no word of an answer keeps its own reason, and a long answer is seldom given twice
+        if not isinstance(key, str) or len(key) > SHORT or not has_words(key):
+            return _BY_ITEM
+        number = self[key] = len(self)
+        return number
+
+
 class MatrixBuilder:
     """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time.
 
@@ -47,7 +59,7 @@ class MatrixBuilder:
         score: Callable[[Item, Response], Verdict],
         subsets: Callable[[Item], Sequence[str]],
         groupings: Callable[[Item], Mapping[str, str]] = lambda _: {},
-        relate: Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]] | None = None,
+        relate: Relate | None = None,
         verdicts: Verdicts | None = None,
     ) -> None:
         self.cell, self.form, self._score = cell, form, score
@@ -57,7 +69,7 @@ class MatrixBuilder:
         self._short: dict[object, Response] = {}
         self._shared = Verdicts(form.items, score) if verdicts is None else verdicts
         self._known: list[dict[object, int]] = []
-        self._texts: dict[object, int] = {}
+        self._texts = _Texts()
         self._of_text = np.full((16, self._shared.count), _NEW, dtype=np.int32)
         self._of_pair: dict[int, int] = {}
         self._rows: list[npt.NDArray[np.int32]] = []
@@ -81,24 +93,19 @@ class MatrixBuilder:
             self._by_class(keys, answers) if self._shared.count else self._one_by_one(every, keys, answers),
         )
 
-    def _append(self, respondent: str, row: list[int]) -> None:
-        self._relate_row(row)
+    def _append(self, respondent: str, row: list[int] | npt.NDArray[np.int64]) -> None:
+        if self._relate is not None:
+            row = list(map(int, row))
+            self._relate_row(row, self._relate)
         self._rows.append(np.array(row, dtype=np.int32))
         self._names.append(respondent)
 
-    def _by_class(self, keys: Sequence[object], answers: Sequence[Response | Row | None]) -> list[int]:
+    def _by_class(self, keys: Sequence[object], answers: Sequence[Response | Row | None]) -> npt.NDArray[np.int64]:
         """The numbers of the verdicts, those on short answers to items of a class from one table."""
         shared, known = self._shared, self._texts
-        numbers = list(map(_looked_up, repeat(known), keys))
-        if None in numbers:
-            for key in dict.fromkeys(key for key, number in zip(keys, numbers, strict=True) if number is None):
-                # what has no word of an answer keeps its own reason, and a long answer is seldom given twice
-                if isinstance(key, str) and len(key) <= SHORT and has_words(key):
-                    known[key] = len(known)
-            while len(known) > len(self._of_text):
-                self._of_text = np.vstack([self._of_text, np.full_like(self._of_text, _NEW)])
-            numbers = [_BY_ITEM if number is None else number for number in map(_looked_up, repeat(known), keys)]
-        number = np.array(numbers, dtype=np.int64)
+        number = np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
+        while len(known) > len(self._of_text):
+            self._of_text = np.vstack([self._of_text, np.full_like(self._of_text, _NEW)])
         inside = np.flatnonzero((number >= 0) & (shared.classes >= 0))
         of, to = number[inside], shared.classes[inside]
         codes = np.full(len(keys), _BY_ITEM, dtype=np.int64)
@@ -107,7 +114,7 @@ class MatrixBuilder:
         for place in new[np.unique(number[new] * shared.count + shared.classes[new], return_index=True)[1]].tolist():
             text, at = str(keys[place]), int(shared.classes[place])
             verdict = shared.of_class(text, at)
-            self._of_text[number[place], at] = _BY_PAIR if verdict is None else self._keep(verdict, Response(text))
+            self._of_text[number[place], at] = _BY_PAIR if verdict is None else self._keep(verdict, self._read(text))
         codes[new] = self._of_text[number[new], shared.classes[new]]
         pairs = np.flatnonzero(codes == _BY_PAIR)
         places = (number[pairs] * len(keys) + pairs).tolist()
@@ -115,13 +122,19 @@ class MatrixBuilder:
         for i, (place, code) in enumerate(zip(pairs.tolist(), of_pair, strict=True)) if None in of_pair else ():
             if code is None:
                 text = str(keys[place])
-                of_pair[i] = self._of_pair[places[i]] = self._keep(shared.of_pair(text, place), Response(text))
+                of_pair[i] = self._of_pair[places[i]] = self._keep(shared.of_pair(text, place), self._read(text))
         codes[pairs] = cast("list[int]", of_pair)
         left = np.flatnonzero(codes == _BY_ITEM).tolist()
         if left:
             codes[left] = self._one_by_one(left, [keys[i] for i in left], answers)
-        row: list[int] = codes.tolist()
-        return row
+        return codes
+
+    def _read(self, text: str) -> Response:
+        """The response of a short answer that was read; one value for all its copies."""
+        response = self._short.get(text)
+        if response is None:
+            response = self._short[text] = Response(text)
+        return response
 
     def _one_by_one(
         self, places: Sequence[int], keys: Sequence[object], answers: Sequence[Response | Row | None]
@@ -155,12 +168,10 @@ class MatrixBuilder:
             row.append(0 if answer is None else self._keep(verdict, answer))
         self._append(respondent, row)
 
-    def _relate_row(self, row: list[int]) -> None:
+    def _relate_row(self, row: list[int], relate: Relate) -> None:
         """Replace the verdicts that depend on other verdicts of the same respondent."""
-        if self._relate is None:
-            return
         verdicts: Sequence[Verdict] = [self._verdicts[code] for code in row]
-        related = self._relate(self.form.items, verdicts)
+        related = relate(self.form.items, verdicts)
         if related is verdicts:
             return
         for i, (before, after) in enumerate(zip(verdicts, related, strict=True)):
