@@ -445,18 +445,18 @@ def test_a_mark_in_a_question_is_an_error_of_that_question(made: Callable[[str],
 def test_every_device_gets_a_process(
     made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two devices by name (both this CPU): the work is cut finely, each worker takes its own, the answers are the same."""
+    """Two GPUs by name (there are none, so that both workers take the CPU): the work is cut finely, the answers are the same."""
     from hqm.administration.engines import local as engine
 
     requests = [replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n) for n in range(8) for r in asked(pictures, 1.0)]
     alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
-    monkeypatch.setattr(engine, "local_gpus", lambda respondents: ("cpu:0", "cpu"))
+    monkeypatch.setattr(engine, "local_gpus", lambda respondents: ("0", "1"))
     cuts: list[int] = []
     spread = engine._spread
 
-    def spy(work: Any, shards: Any, count: int, stop: Any, devices: Any) -> Any:
-        cuts.extend([len(shards), count, len(devices)])
-        return spread(work, shards, count, stop, devices)
+    def spy(work: Any, shards: Any, count: int, stop: Any, gpus: Any) -> Any:
+        cuts.extend([len(shards), count, len(gpus)])
+        return spread(work, shards, count, stop, gpus)
 
     monkeypatch.setattr(engine, "_spread", spy)
     got: dict[Key, Response] = {}
@@ -476,12 +476,8 @@ def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Pa
     eager: Any = make_respondent(f"hf/{made('llava')}?attention=eager")
     assert eager._loaded.model.config._attn_implementation == "eager"
     assert eager.identity()["attention"] == "eager"
-    moved: Any = make_respondent(f"hf/{made('llava')}")
-    moved.move("cpu:0")
-    assert (moved.device, moved.identity()["device"]) == ("cpu:0", "cpu")
-    fixed: Any = make_respondent(f"hf/{made('llava')}", device="cpu")
-    fixed.move("cpu:0")
-    assert fixed.device == "cpu", "what was asked for stays"
+    numbered: Any = make_respondent(f"hf/{made('llava')}", device="cpu:0")
+    assert (numbered.device, numbered.identity()["device"]) == ("cpu:0", "cpu")
 
 
 def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path]) -> None:

@@ -197,13 +197,10 @@ def llava_onevision(folder: Path) -> Path:
     return _save(folder, LlavaOnevisionForConditionalGeneration(config), processor, tok)
 
 
-def _qwen(
-    folder: Path,
-    made: Callable[[Any, dict[str, Any]], Any],
-    processor_class: type,
-    patch: int = 8,
-    pixels: tuple[int, int] = (16 * 16, 64 * 64),
-) -> Path:
+def _qwen_parts(
+    processor_class: type, patch: int = 8, pixels: tuple[int, int] = (16 * 16, 64 * 64)
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The processor and tokenizer of a Qwen-VL, and its config's token ids."""
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     tok = tokenizer(
@@ -223,30 +220,40 @@ def _qwen(
         "vision_start_token_id": tok.convert_tokens_to_ids("<|vision_start|>"),
         "vision_end_token_id": tok.convert_tokens_to_ids("<|vision_end|>"),
     }  # fmt: skip
+    return processor, tok, ids
+
+
+def _qwen(folder: Path, made: Callable[[Any, dict[str, Any]], Any], processor_class: type) -> Path:
+    processor, tok, ids = _qwen_parts(processor_class)
     return _save(folder, made(tok, ids), processor, tok)
 
 
-def qwen2_vl(
-    folder: Path,
+def qwen2_vl_parts(
     *,
     patch: int = 8,
     pixels: tuple[int, int] = (16 * 16, 64 * 64),
     vision: Mapping[str, Any] | None = None,
     **text: Any,
-) -> Path:
+) -> tuple[Any, Any, Any]:
+    """The config, processor and tokenizer of a Qwen2-VL."""
+    from transformers import Qwen2VLConfig, Qwen2VLProcessor
+
+    processor, tok, ids = _qwen_parts(Qwen2VLProcessor, patch, pixels)
+    tower = {
+        "depth": 2, "embed_dim": 32, "hidden_size": text.get("hidden_size", 32), "num_heads": 4,
+        "patch_size": patch, "mlp_ratio": 2, "initializer_range": 0.3, **(vision or {}),
+    }  # fmt: skip
+    rope = {"rope_parameters": _rope(text.get("head_dim", 8))}
+    decoder = text_settings(tok, **{**rope, **_plain_ids(tok), **text})
+    return Qwen2VLConfig(vision_config=tower, text_config=decoder, **ids), processor, tok
+
+
+def qwen2_vl(folder: Path, **options: Any) -> Path:
     """Qwen2-VL: pictures of any size between two numbers of pixels, positions of three kinds."""
-    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLProcessor
+    from transformers import Qwen2VLForConditionalGeneration
 
-    def made(tok: Any, ids: dict[str, Any]) -> Any:
-        tower = {
-            "depth": 2, "embed_dim": 32, "hidden_size": text.get("hidden_size", 32), "num_heads": 4,
-            "patch_size": patch, "mlp_ratio": 2, "initializer_range": 0.3, **(vision or {}),
-        }  # fmt: skip
-        rope = {"rope_parameters": _rope(text.get("head_dim", 8))}
-        decoder = text_settings(tok, **{**rope, **_plain_ids(tok), **text})
-        return Qwen2VLForConditionalGeneration(Qwen2VLConfig(vision_config=tower, text_config=decoder, **ids))
-
-    return _qwen(folder, made, Qwen2VLProcessor, patch, pixels)
+    config, processor, tok = qwen2_vl_parts(**options)
+    return _save(folder, Qwen2VLForConditionalGeneration(config), processor, tok)
 
 
 def qwen2_5_vl(folder: Path) -> Path:

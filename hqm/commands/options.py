@@ -430,7 +430,7 @@ class Machine:
         typer.Option(
             min=0,
             metavar="N",
-            help="Processes that share the work; 0 is one for each GPU, or one for each core with tiny models. "
+            help="Processes that share the work, never two on a GPU; 0 is one for each GPU, or one for each core with tiny models. "
             "With Ray: the most actors; 0 is all that fit.",
         ),
     ] = 0

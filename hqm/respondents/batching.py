@@ -99,6 +99,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
     >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."))
     True
+    >>> is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    True
     >>> is_out_of_memory(RuntimeError("shapes do not match"))
     False
     """
@@ -107,4 +109,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     text = str(error).lower()
-    return "out of memory" in text or "can't allocate memory" in text or "not enough memory" in text
+    return any(sign in text for sign in _OUT_OF_MEMORY)
+
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "status_alloc_failed")
+"""What the CUDA driver, torch's allocators on Linux and on Windows, and NVIDIA's libraries (cuBLAS, cuDNN) say of it."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from hqm.respondents.attention import attending_by_rows
 from hqm.respondents.cache import Buffers, Part
+from hqm.respondents.devices import placed, sent
 from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
 
@@ -36,6 +37,8 @@ class Block:
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
     places: int = 0
+    parts: bool = False
+    """Whether its rows part when their one question is read: their answers are too long to stand beside each other."""
 
     @property
     def rows(self) -> list[int]:
@@ -52,17 +55,25 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
     """Put rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
+    asking: dict[tuple[int, tuple[int, ...]], Block] = {}
     for row, seen, tail in rows:
         key, block = tuple(tail), last.get(id(seen))
         if block is not None:
             further = max_tokens + (0 if key in block.slots else len(key))
             if block.places + further > _WIDEST * len(seen.prefix):
-                block = None
+                block = asking.get((id(seen), key))
+                if block is not None:
+                    block.parts = True
         if block is None:
             block = last[id(seen)] = Block(seen)
             blocks.append(block)
         block.places += max_tokens + (0 if key in block.slots else len(key))
         block.slots.setdefault(key, []).append(row)
+        if len(block.slots) == 1:
+            asking[id(seen), key] = block
+        else:
+            for other in block.slots:
+                asking.pop((id(seen), other), None)
     return blocks
 
 
@@ -95,6 +106,8 @@ class Running:
     cache: Any = None
     first: int = 0
     """How many rows there were."""
+    parting: frozenset[int] = frozenset()
+    """Blocks whose rows have to part before the next step: see `together`."""
 
     def __post_init__(self) -> None:
         self.first = self.alive
@@ -106,19 +119,16 @@ class Running:
 
     @property
     def tired(self) -> bool:
-        """Whether so many rows are finished that the others should be put together anew."""
-        return self.alive < _TIRED * self.first
+        """Whether the rows should be put together anew: so many are finished, or some have to part."""
+        return bool(self.parting) or self.alive < _TIRED * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
-        import torch
-
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
             raise IndexError("no room: the blocks have to be put together anew")
-        own = torch.arange(wide, device=self.hidden.device)
-        self.hidden[:, 0, own, length + own] = 0
+        self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         with attending_by_rows(self.model) as whole:
             if self.cache is None:
                 self.cache = self.buffers.cache(whole=whole)
@@ -140,7 +150,7 @@ class Running:
             chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
         else:
-            places = torch.tensor([b * wide + q for b, q, _ in at], device=self.tokens.device)
+            places = placed([b * wide + q for b, q, _ in at], self.tokens.device)
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, chosen.tolist(), strict=True))
@@ -156,12 +166,19 @@ class Running:
 
 
 def together(parts: Sequence[Running]) -> Running | None:
-    """The rows that go on, with room for further tokens; None where all are finished."""
+    """The rows that go on, with room for further tokens; None where all are finished.
+
+    A block that parts becomes one block for each of its rows.
+    """
     import torch
 
-    kept = [[b for b, members in enumerate(part.members) if any(row is not None for row in members)] for part in parts]
-    picks = [[[q for q, row in enumerate(part.members[b]) if row is not None] for b in chosen]
-             for part, chosen in zip(parts, kept, strict=True)]  # fmt: skip
+    kept: list[list[int]] = []
+    picks: list[list[list[int]]] = []
+    for part in parts:
+        going = [(b, [q for q, row in enumerate(members) if row is not None]) for b, members in enumerate(part.members)]
+        split = [(b, p) for b, own in going if own for p in ([[q] for q in own] if b in part.parting else [own])]
+        kept.append([b for b, _ in split])
+        picks.append([p for _, p in split])
     wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
     if not wide:
         return None
@@ -183,8 +200,8 @@ def together(parts: Sequence[Running]) -> Running | None:
     for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
         if not chosen:
             continue
-        which = torch.tensor(chosen, device=device)
-        query = torch.tensor([p + [p[0]] * (wide - len(p)) for p in pick], device=device)
+        which = placed(chosen, device)
+        query = placed([p + [p[0]] * (wide - len(p)) for p in pick], device)
         shown = min(end, buffers.length)
         hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
             which[:, None], 0, query, end - shown : end
@@ -224,46 +241,47 @@ def begin(
     widths = [max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)]
     ends = [sum(widths[: s + 1]) for s in range(slots)]
     width, wide = ends[-1], max(len(block.rows) for block in blocks)
-    ids = torch.full((len(blocks), width), padding(model), dtype=torch.long)
-    slot = torch.full((len(blocks), width), -1, dtype=torch.long)
-    position = torch.zeros((len(blocks), width), dtype=torch.long)
+    texts = torch.zeros((3, len(blocks), width), dtype=torch.long)
+    ids, slot, position = texts[0].fill_(padding(model)), texts[1].fill_(-1), texts[2]
     for b, own in enumerate(tails):
         length = len(blocks[b].seen.prefix)
         for s, tail in enumerate(own, slots - len(own)):
             place = slice(ends[s] - len(tail), ends[s])
             ids[b, place], slot[b, place] = torch.tensor(tail), s
             position[b, place] = torch.arange(length, length + len(tail))
-    ids, slot, position = ids.to(device), slot.to(device), position.to(device)
-    buffers = Buffers.of(prefixes, width + wide * _AHEAD)
+    ids, slot, position = sent(texts, device)
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
-    prefix = _hidden(places < torch.tensor(begins, device=device)[:, None], dtype)
+    prefix = _hidden(places < placed(begins, device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    last = torch.tensor(ends, device=device) - 1
+    last = placed(ends, device) - 1
     hidden = torch.full((len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
     # where each row's question ends: its slot, the last one again where a block has fewer rows
     source = [[s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
               for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
-    query = torch.tensor([own + [own[-1]] * (wide - len(own)) for own in source], device=device)
+    query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
     scores = []
-    stride = max(1, most // width)
-    for start in range(0, len(blocks), stride):
-        part = slice(start, start + stride)
-        same = (slot[part, :, None] == slot[part, None, :]) & (slot[part, :, None] >= 0) & causal
-        within = _hidden(~same, dtype)
-        mask = torch.cat([prefix[part, None, :].expand(-1, width, -1), within], dim=2)[:, None]
+    starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
+    for part in _cut([width - start for start in starts], most):
+        gap = min(starts[part])
+        same = (slot[part, gap:, None] == slot[part, None, gap:]) & (slot[part, gap:, None] >= 0)
+        within = _hidden(~(same & causal[gap:, gap:]), dtype)
+        seen = torch.cat([prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1)
+        mask = torch.cat([seen[:, None, :].expand(-1, width - gap, -1), within], dim=2)[:, None]
         with attending_by_rows(model) as whole:
             out = model(
-                input_ids=ids[part],
+                input_ids=ids[part, gap:],
                 attention_mask=mask,
-                position_ids=positions(position[part], None if shift is None else shift[part]),
-                past_key_values=buffers.cache(part, whole=whole),
+                position_ids=positions(position[part, gap:], None if shift is None else shift[part]),
+                past_key_values=buffers.cache(part, gap=gap, whole=whole),
                 use_cache=True,
-                logits_to_keep=last,
+                logits_to_keep=(last - gap).clamp(min=0),
             )
         scores.append(out.logits)
-        seen_by = mask[:, 0, last]
+        seen_by = mask[:, 0, (last - gap).clamp(min=0)]
         hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]
     buffers.length = before + width
     logits = scores[0] if len(scores) == 1 else torch.cat(scores)
@@ -288,8 +306,9 @@ def begin_read(
     import torch
 
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
-    buffers = Buffers.of(prompts, wide * _AHEAD)
-    lengths = torch.tensor([len(block.seen.prefix) for block in blocks], device=device)[:, None]
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD)
+    lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
     hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
@@ -316,16 +335,39 @@ def _drawn(
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
     at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
     rows = [row for block in blocks for row in block.rows]
-    of_block, of_row = (torch.tensor(column, device=device) for column in zip(*at, strict=True))
+    of_block, of_row = placed(list(zip(*at, strict=True)), device)
     chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
-    running = Running(model, buffers, hidden, position, tokens, shift, members, begins)
+    parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    running = Running(model, buffers, hidden, position, tokens, shift, members, begins, parting=parting)
     return dict(zip(rows, chosen.tolist(), strict=True)), running
+
+
+def _cut(widths: Sequence[int], most: int) -> list[slice]:
+    """Cut blocks into parts that run together: each holds about `most` places at most, and is not much wider than it must be."""
+    parts: list[slice] = []
+    start = 0
+    for end in range(1, len(widths) + 1):
+        wide = max(widths[start:end])
+        if end < len(widths):
+            further = max(wide, widths[end])
+            spared = (end - start) * further - sum(widths[start:end])
+            if (end + 1 - start) * further <= most and spared < most // 8:
+                continue
+        parts.append(slice(start, end))
+        start = end
+    return parts
+
+
+def _least(dtype: Any) -> float:
+    import torch
+
+    return float(torch.finfo(dtype).min)
 
 
 def _hidden(unseen: Any, dtype: Any) -> Any:
     """What is added to attention scores: the least number where a place is not seen."""
     import torch
 
-    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, torch.finfo(dtype).min)
+    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, _least(dtype))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hqm.respondents.devices import placed
+
 if TYPE_CHECKING:
     import torch
 
@@ -29,9 +31,7 @@ class Part:
 
     def copied(self) -> Part:
         """These rows alone, in memory of their own."""
-        import torch
-
-        rows = torch.tensor(self.rows, device=self.layers[0][0].device)
+        rows = placed(self.rows, self.layers[0][0].device)
         layers = [(keys[rows], values[rows]) for keys, values in self.layers]
         return Part(layers, range(len(self.rows)), self.begin, self.end)
 
@@ -58,6 +58,10 @@ class Buffers:
         parts = _joined(parts)
         length = max(end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True))
         count = sum(len(part.rows) for part in parts)
+        # which rows go where is found once for all layers
+        device = parts[0].layers[0][0].device
+        moves = [(part, _chosen(rows, device), len(rows), begin, end)
+                 for part in parts for rows, begin, end in _alike(part)]  # fmt: skip
         layers = []
         for number in range(len(parts[0].layers)):
             both = []
@@ -69,14 +73,11 @@ class Buffers:
                 # what nobody sees is multiplied by a weight of nought, which only a number survives
                 made[:, :, length:] = 0
                 at = 0
-                for part in parts:
-                    source = part.layers[number][side]
-                    for rows, begin, end in _alike(part):
-                        made[at : at + len(rows), :, : length - (end - begin)] = 0
-                        made[at : at + len(rows), :, length - (end - begin) : length] = _chosen(source, rows)[
-                            :, :, begin:end
-                        ]
-                        at += len(rows)
+                for part, rows, many, begin, end in moves:
+                    first = length - (end - begin)
+                    made[at : at + many, :, :first] = 0
+                    made[at : at + many, :, first:length] = part.layers[number][side][rows][:, :, begin:end]
+                    at += many
                 both.append(made)
             layers.append((both[0], both[1]))
         return cls(layers, length)
@@ -86,12 +87,12 @@ class Buffers:
         """How many places there are."""
         return int(self.layers[0][0].shape[2])
 
-    def cache(self, rows: slice = slice(None), *, whole: bool = False) -> Any:
-        """A cache of transformers over these rows, which writes into this memory; it gives all of it where `whole`."""
+    def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
+        """A cache of transformers over these rows, which writes into this memory after a gap; it gives all of it where `whole`."""
         from transformers import DynamicCache
 
         cache = DynamicCache()
-        cache.layers = [_layer(keys[rows], values[rows], self.length, whole) for keys, values in self.layers]
+        cache.layers = [_layer(keys[rows], values[rows], self.length + gap, whole) for keys, values in self.layers]
         return cache
 
 
@@ -122,13 +123,11 @@ def _alike(part: Part) -> list[tuple[list[int], int, int]]:
     return runs
 
 
-def _chosen(source: torch.Tensor, rows: list[int]) -> torch.Tensor:
-    """These rows; a view where they stand one behind the other."""
-    import torch
-
+def _chosen(rows: list[int], device: torch.device) -> Any:
+    """What picks these rows: a slice, which copies nothing, where they stand one behind the other."""
     if rows == list(range(rows[0], rows[0] + len(rows))):
-        return source[rows[0] : rows[0] + len(rows)]
-    return source[torch.tensor(rows, device=source.device)]
+        return slice(rows[0], rows[0] + len(rows))
+    return placed(rows, device)
 
 
 @functools.cache

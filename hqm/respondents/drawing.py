@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hqm.respondents.devices import placed
 from hqm.respondents.first_token import SPACES, forms
 
 
@@ -77,7 +78,7 @@ class Chooser:
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
-        numbers = torch.tensor([self._streams[row].random() for row in rows], dtype=passed.dtype, device=passed.device)
+        numbers = placed([self._streams[row].random() for row in rows], passed.device, passed.dtype)
         # a token of probability 0 spans nothing, so the number never falls on it
         chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)

@@ -45,6 +45,8 @@ class Family:
     """Whether its processor takes the pictures as one list a prompt."""
     needs: tuple[str, ...] = ()
     """Modules that its processor cannot do without, and HQM does not bring."""
+    reads_pixels: bool = False
+    """Whether its processor reads the finished pictures, which would have to come back from a GPU."""
     first_position: int = 0
     """The position that its decoder gives the first token."""
     refusal: str = ""
@@ -63,6 +65,7 @@ FAMILIES: tuple[Family, ...] = (
         ("llava",),
         form="USER: <image>\n{question} ASSISTANT:",
         source="transformers' page of LLaVa; the model card of llava-1.5-7b-hf",
+        reads_pixels=True,
     ),
     Family("LLaVA-NeXT", ("llava_next",)),
     Family("LLaVA-OneVision", ("llava_onevision",)),

@@ -100,7 +100,8 @@ class Flow:
         self._in_rows([row for row in rows if not self._fits(row[1], row[2])])
         if not beside:
             return
-        blocks = blocks_of(beside, self.max_tokens)
+        # the widest last, so that those of like width are read together
+        blocks = sorted(blocks_of(beside, self.max_tokens), key=lambda block: sum(map(len, block.tails)))
         prefixes = self._prefixes([block.seen for block in blocks])
         parts = [prefixes[id(block.seen)] for block in blocks]
         shift = None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
+import logging
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,18 +40,29 @@ def find_model(target: str) -> str:
     return target
 
 
+VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
+"""The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's before the other one."""
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What Linux has where torch could reach a GPU: of NVIDIA, of AMD, and through Windows."""
 
 
 def suited_device() -> str:
     """The GPU where there is one, else the CPU; torch is asked where there may be one, because to import it takes seconds."""
-    if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
-        return "cpu"
-    with waiting("importing torch"):
-        import torch
+    device = "cpu"
+    if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
+        with waiting("importing torch"):
+            import torch
 
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    listed = os.environ.get(VISIBLE, "")
+    if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
+        _say_no_gpu(listed)
+    return device
+
+
+@functools.cache
+def _say_no_gpu(listed: str) -> None:
+    logging.getLogger("hqm").warning("hqm: no GPU can be reached, though %s=%s: the CPU is used", VISIBLE, listed)
 
 
 def suited_dtype(device: str) -> str:
@@ -62,11 +76,31 @@ def suited_dtype(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
 
 
-def gpu_count() -> int:
-    """How many GPUs of the kind `cuda` this machine has."""
+def visible_gpus() -> tuple[str, ...]:
+    """The GPUs of the kind `cuda` that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
     import torch
 
-    return int(torch.cuda.device_count())
+    listed = os.environ.get(VISIBLE)
+    return gpu_names(int(torch.cuda.device_count()), os.environ.get(_AMD, listed) if torch.version.hip else listed)
+
+
+def seeing(gpu: str) -> dict[str, str]:
+    """What lets a process that starts now see one GPU alone, as its number 0."""
+    return {VISIBLE: gpu, **({_AMD: gpu} if _AMD in os.environ else {})}
+
+
+def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
+    """The names of so many GPUs, from the list that this process was given; without one their numbers.
+
+    Examples
+    --------
+    >>> gpu_names(2, None), gpu_names(2, "4,GPU-8f6c"), gpu_names(1, "3,-1,5"), gpu_names(0, "0,1")
+    (('0', '1'), ('4', 'GPU-8f6c'), ('3',), ())
+    """
+    if listed is None:
+        return tuple(map(str, range(count)))
+    # the driver reads the list up to the first name that it does not know
+    return tuple(part.strip() for part in listed.split(","))[:count]
 
 
 def use_threads(count: int) -> None:
@@ -150,6 +184,11 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
     import torch
     import transformers
 
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        remedy = "Leave --device out, or say --device cpu."
+        raise RespondentError(
+            f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU", place=name, remedy=remedy
+        )
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     folder = Path(path)

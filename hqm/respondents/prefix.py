@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from hqm.respondents.cache import Layers, Part, layers_of
+from hqm.respondents.devices import placed, sent
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.reading import Seen
 
@@ -45,14 +46,15 @@ class Prefill:
         tensors = {key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors}
         ends = sorted(set(lengths))
         out = model(
-            **{key: value.to(device) for key, value in texts.items()},
+            **{key: sent(value, device) for key, value in texts.items()},
             **tensors,
             use_cache=True,
-            logits_to_keep=torch.tensor(ends, device=device) - 1,
+            logits_to_keep=placed(ends, device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
         shift = getattr(model.base_model, "rope_deltas", None)
-        scores = out.logits[range(len(seen)), [ends.index(length) for length in lengths]]
+        row, end = placed([range(len(seen)), [ends.index(length) for length in lengths]], device)
+        scores = out.logits[row, end]
         return cls(out.past_key_values, lengths, shift, scores)
 
     @cached_property
@@ -66,12 +68,10 @@ class Prefill:
 
     def repeated(self, pictures: Sequence[int]) -> Any:
         """A cache of its own for rows that follow these pictures; keys and values are copied only where they must be."""
-        import torch
-
         own = copy.copy(self.cache)
         own.layers = [copy.copy(layer) for layer in self.cache.layers]
         if list(pictures) != list(range(len(self.lengths))):
-            own.batch_select_indices(torch.tensor(pictures, device=own.layers[0].keys.device))
+            own.batch_select_indices(placed(pictures, own.layers[0].keys.device))
         return own
 
     @property
@@ -121,7 +121,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     pictures = [picture for picture, _ in distinct]
     tails = [tail for _, tail in distinct]
     cache = prefill.repeated(pictures)
-    shift = None if prefill.shift is None else prefill.shift[torch.tensor(pictures, device=device)]
+    shift = None if prefill.shift is None else prefill.shift[placed(pictures, device)]
     length, width = prefill.lengths[0], max(map(len, tails))
     ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
     mask = torch.zeros((len(tails), length + width), dtype=torch.long)
@@ -129,7 +129,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     for r, tail in enumerate(tails):
         ids[r, width - len(tail) :] = torch.tensor(tail)
         mask[r, length + width - len(tail) :] = 1
-    ids, mask = ids.to(device), mask.to(device)
+    ids, mask = sent(ids, device), sent(mask, device)
     position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
     answers: dict[int, list[int]] = {row: [] for row in asked.rows}
     alive = list(asked.rows)
@@ -145,7 +145,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
         )
         scores = out.logits[:, -1].float()
         if step == 0:
-            scores = scores[torch.tensor(owner, device=device)]
+            scores = scores[placed(owner, device)]
         chosen = chooser.choose(scores, alive)
         going = []
         for at, (row, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
@@ -159,11 +159,11 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
         if step == 0 or len(going) <= 0.75 * len(alive):
             source = [place[at] for at in going]
             if source != list(range(len(mask))):
-                keep = torch.tensor(source, device=device)
+                keep = placed(source, device)
                 cache.batch_select_indices(keep)
                 mask, position = mask[keep], position[keep]
                 shift = None if shift is None else shift[keep]
-            chosen = chosen[torch.tensor(going, device=device)]
+            chosen = chosen[placed(going, device)]
             alive = [alive[at] for at in going]
             place = list(range(len(alive)))
         ids = chosen[:, None]

@@ -8,6 +8,7 @@ from itertools import product
 from threading import Lock
 from typing import Any
 
+from hqm.respondents.devices import sent
 from hqm.respondents.loading import Loaded
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
@@ -76,6 +77,17 @@ class Seen:
         return len(self.prefix), tuple((key, tuple(value.shape[1:])) for key, value in self.tensors.items())
 
 
+def making(loaded: Loaded, device: Any) -> dict[str, str]:
+    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can, except by Lanczos' rule."""
+    from PIL.Image import Resampling
+
+    pictures = getattr(loaded.processor, "image_processor", None)
+    able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
+    if device.type != "cuda" or not able or getattr(pictures, "resample", None) == Resampling.LANCZOS:
+        return {}
+    return {"device": str(device)}
+
+
 class Reader:
     """Makes a model's inputs.
 
@@ -88,6 +100,7 @@ class Reader:
     def __init__(self, loaded: Loaded) -> None:
         self.model, self.processor, self.tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         self.nested = loaded.family.nested
+        self._making = making(loaded, loaded.model.device)
         self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self.lock = Lock()
@@ -99,10 +112,14 @@ class Reader:
 
     def inputs(self, prompts: Sequence[Prompt]) -> Any:
         """The whole prompts as tensors on the model's device, padded on the left."""
-        with self.lock:
-            return self._inputs(prompts)
+        return self._made(prompts).to(self.model.device, dtype=self.model.dtype)
 
-    def _inputs(self, prompts: Sequence[Prompt]) -> Any:
+    def _made(self, prompts: Sequence[Prompt]) -> Any:
+        """What the processor makes of prompts, where it makes it: its tokens are read here, and need not come back."""
+        with self.lock:
+            return self._processed(prompts)
+
+    def _processed(self, prompts: Sequence[Prompt]) -> Any:
         pictures: Any = [p.picture for p in prompts if p.picture is not None]
         if self.nested:
             pictures = [[picture] for picture in pictures]
@@ -113,13 +130,14 @@ class Reader:
             return_tensors="pt",
             padding=True,
             add_special_tokens=self._begins(prompts[0].text),
+            **self._making,
         )
         made.pop("labels", None)
         if "qformer_input_ids" in made:
             # the processor pads the Q-Former's text as the decoder's, on the left, where its positions begin
             read = self.processor.qformer_tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
             made["qformer_input_ids"], made["qformer_attention_mask"] = read["input_ids"], read["attention_mask"]
-        return made.to(self.model.device, dtype=self.model.dtype)
+        return made
 
     def _begins(self, text: str) -> bool:
         """Whether the tokenizer adds its first token; not when the template wrote it, as transformers has it."""
@@ -177,7 +195,7 @@ class Reader:
                 self._seen[prompt.picture_key, head] = seen
             elif tail and tail[0] not in self._sound and seen.prefix[-1] not in self.tokenizer.all_special_ids:
                 # a picture's tokens may end in plain text, which may melt into the question
-                if self.inputs([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
+                if self._made([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
                     raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
                 self._sound.add(tail[0])
             self._ahead.pop((prompt.picture_key, head), None)
@@ -218,7 +236,7 @@ class Reader:
 
     def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
         """What the processor puts behind the picture and behind the question, as PaliGemma's does."""
-        whole = self.inputs([prompt])["input_ids"][0].tolist()
+        whole = self._made([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
             whole.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
@@ -228,14 +246,16 @@ class Reader:
         return "", ""
 
     def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
-        inputs = self.inputs([prompt])
-        whole = inputs["input_ids"][0].tolist()
+        made = self._made([prompt])
+        whole = made["input_ids"][0].tolist()
         length = len(whole) - len(tail)
         if not tail or whole[length:] != tail:
             raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
         self._sound.add(tail[0])
-        kinds = {key: inputs[key][:, :length] for key in _TOKEN_KEYS if key in inputs}
-        tensors = {key: value for key, value in inputs.items() if key not in _NOT_OF_THE_PICTURE}
+        kinds = {key: made[key][:, :length] for key in _TOKEN_KEYS if key in made}
+        for key in _NOT_OF_THE_PICTURE & set(made):
+            del made[key]
+        tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
         return Seen(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
@@ -265,4 +285,4 @@ class Reader:
         device = self.model.device
         tensors = {key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors}
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        return {**{key: value.to(device) for key, value in texts.items()}, **tensors}
+        return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}

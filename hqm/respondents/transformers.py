@@ -74,11 +74,6 @@ class TransformersRespondent:
     def dtype(self) -> str:
         return suited_dtype(self.device) if self.dtype_wanted == "auto" else self.dtype_wanted
 
-    def move(self, device: str) -> None:
-        """Take a device that was chosen for this process, where none was asked for."""
-        if self.device_wanted == "auto" and "_loaded" not in self.__dict__:
-            self.__dict__["device"] = device
-
     def identity(self) -> Mapping[str, Any]:
         identity = {
             "kind": "hf",

@@ -129,7 +129,7 @@ def end_chances(loaded: Loaded, requests: Sequence[Any], tokens: int) -> Any:
         last = scores[:, -1].double()
         others = last.clone()
         others[:, end] = -math.inf
-        seen.append((last[:, end] - others.logsumexp(dim=-1)).numpy())
+        seen.append((last[:, end] - others.logsumexp(dim=-1)).cpu().numpy())
         scores[..., end] = -math.inf
         return scores
 
@@ -154,6 +154,6 @@ def let_end(loaded: Loaded, odds: Any, share: float) -> None:
         middle = (low + high) / 2
         low, high = (middle, high) if mean_length(odds, middle) > share * odds.shape[1] else (low, middle)
     head = loaded.model.get_output_embeddings()
-    bias = torch.zeros(head.weight.shape[0], dtype=head.weight.dtype)
+    bias = torch.zeros_like(head.weight[:, 0]) if head.bias is None else head.bias.detach().clone()
     bias[loaded.model.generation_config.eos_token_id] = low
     head.bias = torch.nn.Parameter(bias, requires_grad=False)

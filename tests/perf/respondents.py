@@ -3,7 +3,7 @@
     python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576 picture tokens
     python tests/perf/respondents.py --matrix                         # models x work x picture tokens (tests/perf/matrix.py)
     python tests/perf/respondents.py --passes                         # prefix passes a picture (tests/perf/passes.py)
-    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --per-image 6 14
+    python tests/perf/respondents.py --shape 7b --device cuda         # 7B shapes on a GPU, and shares of its peak (tests/perf/large.py)
 
 The same model, machine, pictures and questions for all: `--images` pictures with `--per-image` questions (POPE: 500 with 6),
 put three times: the original, the original again (retest), and the flipped form. HQM administers everything into a store
@@ -38,7 +38,7 @@ import numpy as np
 import torch
 from transformers import LlavaForConditionalGeneration, set_seed
 
-from hqm.respondents.loading import Loaded, family_of
+from hqm.respondents.loading import Loaded, load
 from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain, respondent_of
 from tests.tiny_models import _save, llava_parts
 
@@ -48,38 +48,16 @@ SHAPES: dict[str, dict[str, Any]] = {
         "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 6, "num_attention_heads": 8,
         "num_key_value_heads": 8, "head_dim": 32, "initializer_range": 0.1,
     },
-    "7b": {
-        "vision": {
-            "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
-            "initializer_range": 0.02,
-        },
-        "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
-        "num_key_value_heads": 32, "head_dim": 128, "initializer_range": 0.02, "vocab_size": 32064,
-    },
 }  # fmt: skip
-"""A decoder of 7 million weights for a CPU, and LLaVA-1.5-7B's shape for a GPU."""
+"""A decoder of 7 million weights."""
 
 
 def make_model(folder: Path, shape: str, device: str, dtype: str) -> Loaded:
-    """The model, its weights from a seed; made on the device, so that no file of its size is needed."""
+    """The model, its weights from a seed."""
     set_seed(0)
-    options = dict(SHAPES[shape])
-    config, processor, tok = llava_parts(size=336, patch=14, **options)
-    if shape == "small":
-        _save(folder, LlavaForConditionalGeneration(config), processor, tok)
-        from hqm.respondents.loading import load
-
-        return load(str(folder), revision="", device=device, dtype=dtype, attention="auto", name="perf")
-    config._attn_implementation = "sdpa"
-    torch.set_default_dtype(getattr(torch, dtype))
-    with torch.device(device):
-        model = LlavaForConditionalGeneration(config).eval()
-    torch.set_default_dtype(torch.float32)
-    model.generation_config.pad_token_id, model.generation_config.eos_token_id = tok.pad_token_id, tok.eos_token_id
-    config.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    tok.padding_side = "left"
-    return Loaded(model, processor, family_of("llava"), "sdpa")
+    config, processor, tok = llava_parts(size=336, patch=14, **SHAPES[shape])
+    _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+    return load(str(folder), revision="", device=device, dtype=dtype, attention="auto", name="perf")
 
 
 def start_times() -> dict[str, float]:
@@ -103,6 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             module = importlib.import_module(f"tests.perf.{option[2:]}")
             module.main([word for word in words if word != option])
             return
+    if any(word.removeprefix("--shape=").startswith("7b") for word in words):
+        importlib.import_module("tests.perf.large").main(words)
+        return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shape", choices=SHAPES, default="small")
     parser.add_argument("--device", default="cpu")

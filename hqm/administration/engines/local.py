@@ -23,7 +23,7 @@ from typing import Any
 
 from hqm.errors import HQMError, RespondentError
 from hqm.respondents.base import Request, Respondent
-from hqm.respondents.loading import gpu_count, use_threads
+from hqm.respondents.loading import seeing, use_threads, visible_gpus
 from hqm.respondents.waits import listening, tell
 from hqm.types import Response
 
@@ -65,9 +65,11 @@ def is_light(respondent: Respondent) -> bool:
 
 
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
-    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one."""
-    if wanted or gpus:
-        return wanted or len(gpus)
+    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one; never two on a GPU."""
+    if gpus:
+        return min(wanted or len(gpus), len(gpus))
+    if wanted:
+        return wanted
     tiny = bool(respondents) and all(map(is_tiny, respondents))
     return min(len(os.sched_getaffinity(0)), 8) if tiny and hasattr(os, "sched_getaffinity") else 1
 
@@ -76,8 +78,8 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
     """The GPUs to spread over: all there are, when a respondent left its device open; none when one GPU is all."""
     if not any(getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda" for r in respondents):
         return ()
-    count = gpu_count()
-    return tuple(f"cuda:{i}" for i in range(count)) if count > 1 else ()
+    gpus = visible_gpus()
+    return gpus if len(gpus) > 1 else ()
 
 
 def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
@@ -178,7 +180,7 @@ class _Worker:
 
 
 def _spread(
-    work: Work, shards: Sequence[tuple[int, list[Request]]], count: int, stop: Stop, devices: Sequence[str] = ()
+    work: Work, shards: Sequence[tuple[int, list[Request]]], count: int, stop: Stop, gpus: Sequence[str] = ()
 ) -> Iterator[Batch]:
     context = _context()
     threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
@@ -186,8 +188,9 @@ def _spread(
     for k in range(count):
         # a pipe for each: a worker that is killed holds no lock that the others wait for
         ours, theirs = context.Pipe()
-        place = devices[k % len(devices)] if devices else ""
-        process = context.Process(target=_work, args=(theirs, threads, place, dict(os.environ)), daemon=True)
+        # each sees its own GPU alone: none keeps memory on another's
+        environment = {**os.environ, **(seeing(gpus[k]) if gpus else {})}
+        process = context.Process(target=_work, args=(theirs, threads, environment), daemon=True)
         process.start()
         theirs.close()
         crew.append(_Worker(process, ours))
@@ -278,18 +281,18 @@ def _follow() -> None:
         os._exit(1)
 
 
-def _work(pipe: Any, threads: int, device: str, environment: Mapping[str, str]) -> None:
-    """A worker: answer shards until it is told to stop, on a device of its own if it was given one."""
+def _work(pipe: Any, threads: int, environment: Mapping[str, str]) -> None:
+    """A worker: answer shards until it is told to stop."""
     os.environ.update(environment)  # the server that it was forked from has that of its own beginning
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
     use_threads(threads)
     with listening(lambda what, begins: pipe.send(("wait", (what, begins)))):
-        _answer_shards(pipe, device)
+        _answer_shards(pipe)
 
 
-def _answer_shards(pipe: Any, device: str) -> None:
+def _answer_shards(pipe: Any) -> None:
     current: Respondent | None = None
     while (task := pipe.recv()) is not None:
         respondent, shard = task
@@ -297,8 +300,6 @@ def _answer_shards(pipe: Any, device: str) -> None:
             if current is not None:
                 current.close()
             current = respondent
-            if device:
-                respondent.move(device)
         place = {id(request): position for position, request in enumerate(shard)}
         failure: HQMError | None = None
         try:

@@ -1,0 +1,457 @@
+"""What a GPU would meet, checked without one: 7B shapes and the engine's steps on `meta`, a compiled step, who sees which GPU."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+from hqm import Request, RespondentError, Response, Sampling, make_respondent
+from hqm.administration.engines import local
+from hqm.respondents import loading
+from hqm.respondents.batching import is_out_of_memory
+from hqm.respondents.drawing import Chooser
+from hqm.respondents.loading import load
+from hqm.respondents.prefix import positions
+from hqm.respondents.reading import making
+from tests.perf import large_models, respondents
+from tests.perf.ways import respondent_of
+from tests.synchronising import Watch
+from tests.tiny_models import build
+
+SEVEN = list(large_models.SHAPES["7b"])
+QUESTIONS = ("Is there a dog in the image?", "What color is the circle?", "How many?")
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """The number of threads is the process's: it is given back."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three pictures of three shapes."""
+    import numpy as np
+    from PIL import Image
+
+    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    for number, size in enumerate(((48, 32), (64, 64), (640, 480))):
+        drawn = Image.fromarray(rng.integers(0, 255, (12, 16, 3), dtype=np.uint8))
+        drawn.resize(size).save(folder / f"{number}.png")
+    return sorted(folder.iterdir())
+
+
+def asked(pictures: Sequence[Path], temperature: float, tokens: int) -> list[Request]:
+    sampling = Sampling(temperature, 1.0, tokens, 0)
+    return [Request(question, picture, sampling, n) for picture in pictures for n, question in enumerate(QUESTIONS)]
+
+
+# --- 7B shapes ---
+
+
+@pytest.mark.parametrize("name", SEVEN)
+def test_the_large_shapes_have_the_published_number_of_weights(name: str, tmp_path: Path) -> None:
+    """7,063,427,072 and 8,291,375,616: the published numbers of the two models, from public code that counts them."""
+    loaded = large_models.made("7b", name, tmp_path / "model", "meta", "bfloat16")
+    assert {p.device.type for p in loaded.model.parameters()} == {"meta"}, "it takes no memory"
+    published = {"llava": 7_063_427_072, "qwen2_vl": 8_291_375_616}
+    assert large_models.weights_of(loaded) == published[name] == large_models.SHAPES["7b"][name].weights
+    # keys and values of 32 layers with 32 heads, of 28 layers with 4: each 128 wide, two bytes a number
+    assert large_models.place_bytes(loaded) == {"llava": 2 * 32 * 32 * 128 * 2, "qwen2_vl": 2 * 28 * 4 * 128 * 2}[name]
+
+
+def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> None:
+    """A question of 20 tokens for 2 rows behind 600 places, in LLaVA-1.5-7B: a multiplication and an addition for each weight
+    of the linear layers and token, and for each pair of a token and a place, in scores and in values."""
+    import torch
+
+    from tests.perf.peak import Meter
+
+    loaded = large_models.made("7b", "llava", tmp_path / "model", "meta", "bfloat16")
+    rows, new, before, width, layers = 2, 20, 600, 4096, 32
+    cache = DynamicCache()
+    for layer in range(layers):
+        cache.update(
+            *(torch.empty(rows, 32, before, 128, dtype=torch.bfloat16, device="meta") for _ in range(2)), layer
+        )
+    meter = Meter(loaded.model, counts=True)
+    settings = {
+        "input_ids": torch.empty(rows, new, dtype=torch.long, device="meta"),
+        "attention_mask": torch.empty(rows, 1, new, before + new, dtype=torch.bfloat16, device="meta"),
+        "position_ids": torch.empty(rows, new, dtype=torch.long, device="meta"),
+    }
+    with torch.inference_mode(), meter.watching():
+        loaded.model(**settings, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    a_layer = 4 * width * width + 3 * width * 11008
+    linear = 2 * rows * (new * layers * a_layer + width * 32064)
+    attention = 2 * 2 * rows * layers * width * new * (before + new)
+    assert meter.spent["questions"].operations == linear + attention
+    # a decoding step reads the decoder's and the head's weights, and every place of the cache
+    step = {key: value[:, :1] for key, value in settings.items() if key != "attention_mask"}
+    mask = torch.empty(rows, 1, 1, before + new + 1, dtype=torch.bfloat16, device="meta")
+    with torch.inference_mode(), meter.watching():
+        loaded.model(**step, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    decoder = layers * (a_layer + 2 * width) + width + 32064 * width + 32064  # norms, the head and its bias
+    places = rows * (before + new + 1) * large_models.place_bytes(loaded)
+    assert meter.spent["answers"].bytes == 2 * decoder + places
+
+
+def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command for a GPU with a tiny model: the same way through the code, shares of this CPU's peaks."""
+    words = "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 8 --batches 2 --part 2"
+    words += " --compared 2 --rounds 1 --threads 1 --peak-seconds 0.05"
+    respondents.main([*words.split(), "--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")])
+    made = json.loads((tmp_path / "cells.json").read_text())
+    yes_no, caption = made["cells"]
+    assert (yes_no["requests"], caption["requests"]) == (6, 3)
+    assert (yes_no["equal"], caption["equal"]) == (1.0, 1.0)
+    for cell in (yes_no, caption):
+        for way in ("hqm", "plain"):
+            reading = [cell[way]["spent"][kind] for kind in ("pictures", "questions")]
+            share = (
+                sum(r["operations"] for r in reading) / sum(r["seconds"] for r in reading) / made["peaks"]["operations"]
+            )
+            assert cell[way]["reading_in_model"] == pytest.approx(share)
+            assert 0 < cell[way]["reading_of_whole"] < share
+    assert min(caption[way]["spent"]["answers"]["bytes"] for way in ("hqm", "plain")) > 0
+    assert min(caption[way]["decoding_in_model"] for way in ("hqm", "plain")) > 0
+    assert caption["plain"]["spent"]["questions"]["calls"] == 0, "plain generate reads a question with its picture"
+    assert caption["plain"]["spent"]["pictures"]["calls"] == 2, "the tower, then the decoder"
+    assert caption["hqm"]["spent"]["questions"]["calls"] > 0
+    text = (tmp_path / "cells.md").read_text()
+    assert "50% of operations of reading" in text
+    assert "50% of bytes of decoding" in text
+    assert text in capsys.readouterr().out
+
+
+# --- waiting for the device ---
+
+
+@pytest.mark.parametrize("name", SEVEN)
+def test_a_step_waits_for_the_device_once(
+    name: str, tmp_path: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shapes of 7B models on `meta` (with two of the decoder's layers): what waits for the device, and in whose code."""
+    from hqm.respondents.blocks import Running
+
+    loaded = large_models.made("7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2)
+    respondent: Any = respondent_of(tmp_path / "model", loaded, batch=6)
+    respondent._engine._checked.add("prefix")  # plain generate needs real numbers
+    watch, steps = Watch(), list[tuple[dict[str, int], int]]()
+    plain = Running.step
+
+    def step(self: Running, choose: Any) -> dict[int, int]:
+        before, sent = watch.waits.copy(), watch.sent
+        drawn = plain(self, choose)
+        steps.append((dict(watch.waits - before), watch.sent - sent))
+        return drawn
+
+    monkeypatch.setattr(Running, "step", step)
+    # answers of two lengths: some rows go on while others are finished
+    requests = [*asked(pictures[1:2], 1.0, 5), *asked(pictures[2:], 1.0, 3)]
+    with watch:
+        answers = [answer for batch in respondent.answer(requests) for _, answer in batch]
+    assert [answer.state for answer in answers] == ["truncated"] * 6
+    assert len(steps) == 4 + 2
+    assert {tuple(waits.items()) for waits, _ in steps} == {(("tolist in blocks.py:step", 1),)}, "the drawn tokens"
+    assert {sent for _, sent in steps} == {1}, "the numbers by which tokens are drawn"
+    ours = {what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()}
+    assert ours == {"tolist in blocks.py:step", "tolist in blocks.py:_drawn"}, "no other place of HQM waits"
+
+
+def _our_modules() -> set[str]:
+    return {path.name for path in Path(loading.__file__).parent.glob("*.py")}
+
+
+def test_whatever_waits_is_seen() -> None:
+    """Each way of reading a number back, of needing one for a shape, and of sending ordinary memory."""
+    import torch
+
+    with Watch() as watch:
+        mask = torch.tensor([1, 0, 1]).to("meta") > 0
+        weights = torch.zeros(3, 2, device="meta")
+        assert weights[mask].shape == (2, 2), "what follows from what was sent is known"
+        assert mask.nonzero().flatten().tolist() == [0, 2]
+        assert int(mask.sum()) == 2
+        assert float(weights.sum()) == 0.0, "what follows from weights is not"
+        assert not bool(weights.any())
+        weights.cpu()
+        torch.tensor([1.0], device="meta")
+    seen = {what.partition(" in ")[0] for what in watch.waits}
+    assert seen == {
+        "a mask as an index",
+        "nonzero",
+        "tolist",
+        "__int__",
+        "__float__",
+        "__bool__",
+        "cpu",
+        "torch.tensor(..., device=...)",
+    }
+    assert watch.sent == 1
+
+
+# --- a step of fixed shapes ---
+
+
+class Fixed(DynamicLayer):  # type: ignore[misc]
+    """Keys and values with every place in them; a token's are written at its own."""
+
+    keys: Any
+    values: Any
+    own: Any
+
+    def update(self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any) -> tuple[Any, Any]:
+        self.keys.index_copy_(2, self.own, key_states)
+        self.values.index_copy_(2, self.own, value_states)
+        return self.keys, self.values
+
+
+def fixed_step(model: Any, tokens: Any, hidden: Any, position: Any, shift: Any, place: Any, memory: Any) -> Any:
+    """The engine's step with nothing that changes its shape: every place of the memory is looked at, and where to write is a tensor."""
+    import torch
+
+    column = torch.arange(tokens.shape[1], device=tokens.device)
+    own = place + column
+    hidden[:, 0, column, own] = 0
+    cache = DynamicCache()
+    cache.layers = []
+    for keys, values in memory:
+        layer = Fixed()
+        layer.keys, layer.values, layer.own = keys, values, own
+        layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
+        cache.layers.append(layer)
+    scores = model(
+        input_ids=tokens, attention_mask=hidden, position_ids=positions(position, shift), past_key_values=cache,
+        use_cache=True, logits_to_keep=0,
+    ).logits  # fmt: skip
+    return scores.float().argmax(dim=-1), position + 1, place + tokens.shape[1]
+
+
+def padded(tensor: Any, shape: Sequence[int], value: float) -> Any:
+    """A tensor in the corner of a larger one."""
+    import torch
+
+    made = torch.full(tuple(shape), value, dtype=tensor.dtype)
+    made[tuple(map(slice, tensor.shape))] = tensor
+    return made
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3"])
+def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictures: list[Path]) -> None:
+    """Eight blocks of four rows and 256 places, filled by the engine's own reading: compiled once, without a break, for every step;
+    greedy answers are those of the engine and of plain `generate`."""
+    import torch
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    tokens_each = 8
+    folder = build(name, tmp_path / "model")
+    loaded = load(str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name)
+    respondent: Any = respondent_of(folder, loaded)
+    engine, requests = respondent._engine, asked(pictures[:2], 0.0, tokens_each)
+    engine._checked.add("prefix")
+    taken = [(number, respondent._readable(request)) for number, request in enumerate(requests)]
+    chooser = Chooser(0.0, 1.0)
+    engine._enter(chooser, taken)
+    plain = {number: drawn.tokens for number, drawn in engine._plain(taken, Chooser(0.0, 1.0), tokens_each)}
+    blocks, rows, places = 8, 4, 256
+    counter = CompileCounterWithBackend("eager")
+    with torch.no_grad():
+        flow = engine._flow(chooser, tokens_each)
+        flow.admit(taken)
+        running = flow._running
+        drawn = {row: list(tokens) for row, tokens in flow._tokens.items()}
+        members, taken_places = running.members, running.buffers.length
+        memory = [
+            tuple(
+                padded(side[:, :, :taken_places], (blocks, side.shape[1], places, side.shape[3]), 0) for side in layer
+            )
+            for layer in running.buffers.layers
+        ]
+        hidden = padded(running.hidden[..., :taken_places], (blocks, 1, rows, places), torch.finfo(torch.float32).min)
+        tokens, position = (padded(t, (blocks, rows), 0) for t in (running.tokens, running.position))
+        shift = None if running.shift is None else padded(running.shift, (blocks, 1), 0)
+        place = torch.tensor(taken_places)
+        torch._dynamo.reset()
+        compiled = torch.compile(fixed_step, fullgraph=True, dynamic=False, backend=counter)
+        for _ in range(tokens_each - 1):
+            tokens, position, place = compiled(engine.model, tokens, hidden, position, shift, place, memory)
+            for block, own in enumerate(members):
+                for column, row in enumerate(own):
+                    if row is not None:
+                        drawn[row].append(int(tokens[block, column]))
+        while flow.alive:
+            flow.step()
+    assert counter.frame_count == 1
+    engines = dict(flow.collect())
+    assert len(engines) == len(requests)
+    assert {row: drawn[row][: len(own)] for row, own in engines.items()} == engines == plain
+
+
+# --- pictures ---
+
+
+@pytest.mark.skipif(not find_spec("torchvision"), reason="needs torchvision")
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3", "paligemma"])
+def test_torchvisions_pictures_are_a_step_of_a_byte_away(name: str, tmp_path: Path, pictures: list[Path]) -> None:
+    """Scaled by torchvision, a pixel differs by one of 255 steps at most; greedy answers are equal, but where that decides."""
+    from PIL import Image
+    from transformers import AutoImageProcessor
+
+    folder, made = build(name, tmp_path / "model"), {}
+    for backend in ("pil", "torchvision"):
+        loaded = load(str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name)
+        loaded.processor.image_processor = AutoImageProcessor.from_pretrained(str(folder), backend=backend)
+        answers = [
+            (r.prompt, r.image, a.text)
+            for b in respondent_of(folder, loaded).answer(asked(pictures, 0.0, 6))
+            for r, a in b
+        ]
+        pixels = loaded.processor.image_processor(Image.open(pictures[2]), return_tensors="pt")["pixel_values"]
+        made[backend] = set(answers), pixels
+    step = 1 / 255 / 0.2613  # the least deviation by which CLIP's, SigLIP's and ImageNet's processors divide
+    assert float((made["pil"][1] - made["torchvision"][1]).abs().max()) <= 1.001 * step
+    assert len(made["pil"][0] & made["torchvision"][0]) >= 8
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "llava_next"])
+def test_pictures_are_made_on_the_gpu_where_that_can_be(name: str, tmp_path: Path) -> None:
+    import torch
+
+    loaded = load(
+        str(build(name, tmp_path / "model")), revision="", device="cpu", dtype="float32", attention="auto", name=name
+    )
+    assert making(loaded, torch.device("cpu")) == {}
+    fast = find_spec("torchvision") is not None and name != "llava"  # LLaVA's processor reads the pixels back
+    assert making(loaded, torch.device("cuda", 1)) == ({"device": "cuda:1"} if fast else {})
+
+
+# --- one process a GPU ---
+
+
+class Seer:
+    """A respondent that answers with the GPUs that its process sees, as torch reads them there."""
+
+    live, movable, device_wanted, device = True, True, "auto", "cuda"
+    name = "seer"
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        import torch
+
+        for request in requests:
+            said = {"process": os.getpid(), "listed": os.environ.get("CUDA_VISIBLE_DEVICES")}
+            yield [(request, Response(json.dumps({**said, "seen": torch.cuda._parse_visible_devices()}), "ok", "", {}))]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("listed", ["4,6", "GPU-8f6c,GPU-02ab", None])
+def test_every_worker_sees_a_gpu_of_its_own(listed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list comes from the variable alone; four workers are wanted for two GPUs, and two start."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if listed:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
+    gpus = loading.gpu_names(2, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    assert gpus == tuple((listed or "0,1").split(","))
+    seer: Any = Seer()
+    assert local.worker_count(4, [seer], gpus) == local.worker_count(0, [seer], gpus) == 2
+    assert local.worker_count(1, [seer], gpus) == 1
+    requests = [Request("?", Path(f"{n}.png"), Sampling(), n) for n in range(8)]
+    work = [(seer, requests)]
+    shards = [(0, shard) for shard in local.shards_of(requests, 1)]
+    said = [
+        json.loads(answer.text)
+        for _, batch in local._spread(work, shards, 2, local.never, gpus)
+        if not isinstance(batch, Exception)
+        for _, answer in batch
+    ]
+    assert len(said) == 8
+    own = {answer["process"]: (answer["listed"], answer["seen"]) for answer in said}
+    assert len(own) == 2
+    assert {name for name, _ in own.values()} == set(gpus), "none is shared"
+    assert all(len(seen) == 1 and str(seen[0]) == name for name, seen in own.values())
+    assert os.environ.get("CUDA_VISIBLE_DEVICES") == listed, "this process's own list stays"
+
+
+@pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
+def test_without_a_gpu_the_cpu_is_taken_and_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from hqm.respondents import loading
+
+    loading._say_no_gpu.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="hqm"):
+        for listed in ("", "-1"):
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
+            assert loading.suited_device() == "cpu"
+        assert not caplog.records, "nobody expects one"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+        assert (loading.suited_device(), loading.suited_device()) == ("cpu", "cpu")
+    assert [record.getMessage() for record in caplog.records] == [
+        "hqm: no GPU can be reached, though CUDA_VISIBLE_DEVICES=0,1: the CPU is used"
+    ]
+    assert loading.visible_gpus() == ()
+    seer: Any = Seer()
+    assert local.local_gpus([seer]) == ()
+
+
+@pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
+def test_a_gpu_that_is_asked_for_and_not_there_is_one_sentence(tmp_path: Path) -> None:
+    respondent: Any = make_respondent(f"hf/{build('llava', tmp_path / 'model')}", device="cuda:1", dtype="bfloat16")
+    with pytest.raises(RespondentError, match=r"the device cuda:1 is asked for, and torch .* reaches no GPU") as caught:
+        next(respondent.answer([Request("?", None, Sampling(), 0)]))
+    assert "--device cpu" in str(caught.value)
+
+
+# --- what is different on a GPU, as far as it runs without one ---
+
+
+def test_memory_that_runs_out_is_told_from_other_errors() -> None:
+    """Torch's own errors: an allocation of an exabyte, and shapes that do not fit."""
+    import torch
+
+    with pytest.raises(RuntimeError) as large:
+        torch.empty(1 << 60, dtype=torch.uint8)
+    assert is_out_of_memory(large.value)
+    with pytest.raises(RuntimeError) as other:
+        torch.zeros(2, 3) @ torch.zeros(2, 3)
+    assert not is_out_of_memory(other.value)
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
+
+
+def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Path]) -> None:
+    """On `meta` as on a GPU: nothing of the pictures is kept, and answers go on."""
+    loaded = large_models.made("7b-tiny", "llava", tmp_path / "model", "meta", "bfloat16")
+    respondent: Any = respondent_of(tmp_path / "model", loaded, batch=2)
+    respondent._engine._checked.add("prefix")
+    with Watch():
+        for _ in range(2):
+            assert sum(len(batch) for batch in respondent.answer(asked(pictures[:1], 1.0, 3))) == 3
+            assert respondent._engine.reader._seen
+            respondent._engine.release()
+            assert not respondent._engine.reader._seen
+            assert not respondent._engine.reader._ahead
+
+
+@pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
+def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
+    """A driver without a GPU that says `--device cuda` for others gets a number format that every GPU has."""
+    import torch
+
+    assert loading.suited_dtype("cuda") == loading.suited_dtype("cuda:3") == "float16"
+    assert (torch.cuda.device_count(), loading.visible_gpus()) == (0, ())
+    torch.cuda.empty_cache()  # `Engine.release` calls it after a model on a GPU
