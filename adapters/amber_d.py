@@ -178,6 +178,10 @@ class AmberD(Benchmark):
         }
         return Verdict(tally["right"], tally, read.state, said, read.reason)
 
+    def decides(self, item: Item) -> str:
+        """The target; the scoring is the same for all items."""
+        return str(item.target)
+
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
         """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
         given: dict[str, Response] = {}

@@ -342,6 +342,10 @@ class HalEval(Benchmark):
         tally = {**read.tally, "n": 1.0, "truth_yes": float(item.target == "yes")}
         return Verdict(read.value or 0.0, tally, read.state, read.read, read.reason)
 
+    def decides(self, item: Item) -> str | None:
+        """The target of a yes/no question."""
+        return str(item.target) if self._asks_yes_no else None
+
     # --- the evaluator ---
 
     @property

@@ -183,6 +183,10 @@ class Pope(Benchmark):
         said = self.parser(response.text)
         return Verdict(0.0, {"beyond": 1.0, "beyond_yes": float(said == "yes")}, "ok", said or "")
 
+    def decides(self, item: Item) -> str | None:
+        """The target; an answer beyond the last question is looked at by itself."""
+        return None if item.target is None else str(item.target)
+
     @staticmethod
     def _part_of(rows: list[AnswerRow], form: Form, path: Path) -> Form:
         """The part whose questions the answers repeat, if no part was named."""

@@ -82,9 +82,13 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON data, empty fields left out."""
-        pairs = ((name, getattr(self, name)) for name in _names(self))
-        data = {name: value for name, value in pairs if value not in (None, "", (), {})}
-        return {k: list(v) if isinstance(v, tuple) else dict(v) if k == "meta" else v for k, v in data.items()}
+        data: dict[str, Any] = {}
+        for name in _names(self):
+            value = getattr(self, name)
+            # most are texts
+            if value if type(value) is str else value not in (None, "", (), {}):
+                data[name] = list(value) if isinstance(value, tuple) else dict(value) if name == "meta" else value
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Item:

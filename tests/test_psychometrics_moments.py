@@ -11,7 +11,7 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.generalizability import difference_bounds
-from hqm.psychometrics.moments import without_each
+from hqm.psychometrics.moments import Design
 from hqm.psychometrics.respondent_spread import spread_of_others, spread_of_these
 
 # Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data sets of R's lme4. Compared
@@ -183,7 +183,10 @@ def test_leaving_out_a_picture_is_estimating_without_it(nested: bool) -> None:
     x = rng.normal(size=(6, 20, 3)) + rng.normal(size=(6, 1, 1))
     x[rng.random(x.shape) < 0.1] = np.nan
     label = rng.integers(0, 7, 20) if nested else np.arange(20)
-    study, left = without_each(x, ["m", "i", "k"], "i", nested={"i": ("c", label)})
+    names, nested_in = ["m", "i", "k"], {"i": ("c", label)}
+    design = Design(x, names, nested_in, None)
+    study = psy.crossed_components(x, names, nested=nested_in, design=design)
+    left = design.without_each("i")
     for row, block in zip(left, np.unique(label), strict=True):
         keep = label != block
         again = psy.crossed_components(x[:, keep], ["m", "i", "k"], nested={"i": ("c", label[keep])})

@@ -10,11 +10,12 @@ from hqm.administration.assignment import StoredRespondent
 from hqm.administration.existence import was_put
 from hqm.benchmark.adapter import Adapter
 from hqm.benchmark.interface import Benchmark
+from hqm.scoring.alike import Verdicts
 from hqm.scoring.filling import MatrixBuilder, texts_read
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.signature import digest_all
 from hqm.text import SHORT
-from hqm.types import Cell, Form, Response, Row, State, Verdict
+from hqm.types import Cell, Form, Response, Row, State
 
 _UNSEEN = 0.05
 """How much of a probability a server may leave open."""
@@ -25,7 +26,7 @@ class Answers:
 
     def __init__(self, asks: Asks) -> None:
         self.asks, self.store = asks, asks.store
-        self._scored: list[tuple[Benchmark, Form, list[dict[object, Verdict]]]] = []
+        self._scored: list[tuple[Benchmark, Form, Verdicts]] = []
         # one value for all copies of a short answer: most of a large store's answers are a few words
         self._same: dict[tuple[str, State, str], Response] = {}
 
@@ -118,19 +119,21 @@ class Answers:
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
             else:
                 hashes.append(digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows]))
-            builder.add(respondent.name, rows)
+            builder.add(respondent.name, rows, texts)
         return builder.build(digest_all(hashes))
 
-    def _verdicts(self, benchmark: Benchmark, form: Form) -> list[dict[object, Verdict]]:
-        """Item by item: an answer -> its verdict, of those scored before."""
+    def _verdicts(self, benchmark: Benchmark, form: Form) -> Verdicts:
+        """The verdicts on answers to a form that were made before."""
         for scorer, of, verdicts in self._scored:
             if scorer is benchmark and of is form:
                 return verdicts
-        self._scored.append((benchmark, form, [{} for _ in form.items]))
+        self._scored.append((benchmark, form, Verdicts(form.items, benchmark.verdict, benchmark.alike)))
         return self._scored[-1][2]
 
     def _rows(self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int) -> list[Row | None]:
         rows = self.store.answer_rows(respondent.number, run)
         if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
-        return list(map(rows.get, self.asks.numbers(benchmark, form, respondent.live)))
+        numbers = self.asks.numbers(benchmark, form, respondent.live)
+        # most respondents answered just these questions, which the store numbered in the order of the items
+        return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))

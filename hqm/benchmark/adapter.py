@@ -6,7 +6,7 @@ from these members (forms made once, the scorer's name in a signature, ...) is i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -35,7 +35,7 @@ class Adapter:
 
     ========  ==============================================================================================
     items     read, parallel, rewording, more_forms, check, prepare_images
-    scores    metrics, score, subsets, groupings; seldom: reader, relate, group_metrics, scorings, recipes, analyses
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
@@ -68,6 +68,15 @@ class Adapter:
         if item.task == "yes_no":
             return score_yes_no(item, response, self.reader(item), is_negated(item))
         return score_choice(item, response) if item.task == "choice" else score_short(item, response)
+
+    def decides(self, item: Item) -> Hashable | None:
+        """All that `score` takes from an item beside what its `reader` makes of the answer; None where that is not said.
+
+        Where it is said, a short answer is scored once for all items with the same value. An adapter that overrides `score`
+        says it for its own rule, or leaves it unsaid.
+        """
+        own = getattr(self.score, "__func__", None) is not Adapter.score
+        return None if own or item.task != "yes_no" else str(item.target)
 
     def parallel(self, form: Form) -> Form:
         """The parallel form; by default yes/no questions are turned round, options shuffled and other prompts rephrased."""

@@ -21,6 +21,8 @@ from hqm.files.images import ImageSource, open_images
 from hqm.files.names import is_url
 from hqm.files.records import read_text
 from hqm.forms.options import render_options
+from hqm.forms.rules import is_negated
+from hqm.scoring.alike import Alike
 from hqm.scoring.metrics import Metric
 from hqm.scoring.parsers import parser
 from hqm.scoring.rules import no_answer, settle
@@ -236,6 +238,14 @@ class Benchmark(Adapter):
         if self.roles:
             return Verdict.unscored("missing", "no judge was asked")
         return settle(self.score(item, response), response)
+
+    def alike(self, item: Item) -> Alike | None:
+        """What of an item decides the verdict on an answer; None where the item is looked at by itself."""
+        decides = None if self.roles else self.decides(item)
+        reader = self.reader(item) if decides is not None else None
+        if reader is None or reader.kind is None:
+            return None
+        return Alike(decides, reader, is_negated(item), reader.kind(item.prompt))
 
     def no_answer(self, response: Response) -> Verdict | None:
         """The verdict on a response that is neither scored nor judged, because it is no answer; None for an answer."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from operator import is_
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from hqm.judges.panel import parse_judge
 from hqm.judges.stages import StageEvidence
 from hqm.labels.pooling import PooledLabels
 from hqm.psychometrics import agreement_left_out
+from hqm.psychometrics.clusters import sorting
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item
@@ -35,6 +37,22 @@ class Protocol:
     data: str
     scorer: str
     margin: float | None = None
+
+
+def _of_administrations(compute: Callable[[Case], T]) -> T:
+    """A property that is computed once for all families that look at the same administrations.
+
+    `dataclasses.replace` hands `Case.known` on, so that the copy of a case for another family has it too.
+    """
+    name = compute.__name__
+
+    @wraps(compute)
+    def value(case: Case) -> T:
+        if name not in case.known:
+            case.known[name] = compute(case)
+        return cast("T", case.known[name])
+
+    return cast("T", property(value))
 
 
 @dataclass(frozen=True)
@@ -92,6 +110,8 @@ class Case:
         A stage of a judge with people's labels on the units that it decides, where it is looked at by itself.
     calibration
         How answers become scores on the scale of the benchmark that the items are a short form of.
+    known
+        What was computed of the administrations so far.
     """
 
     family: str
@@ -119,6 +139,7 @@ class Case:
     levels: tuple[str, ...] = ("model",)
     stage: StageEvidence | None = None
     calibration: Calibration | None = None
+    known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def first(self) -> ScoreMatrix:
@@ -132,7 +153,7 @@ class Case:
     def metric(self) -> Metric:
         return self.metrics[0]
 
-    @cached_property
+    @_of_administrations
     def mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """(items,): the items that the metric looks at."""
         return self.first.mask(self.metric)
@@ -141,7 +162,7 @@ class Case:
     def n_items(self) -> int:
         return int(self.mask.sum())
 
-    @cached_property
+    @_of_administrations
     def items(self) -> tuple[Item, ...]:
         """The items that the metric looks at."""
         return tuple(item for item, inside in zip(self.first.items, self.mask, strict=True) if inside)
@@ -150,7 +171,7 @@ class Case:
     def respondents(self) -> tuple[str, ...]:
         return self.first.respondents
 
-    @cached_property
+    @_of_administrations
     def scores(self) -> Array:
         """(administrations, respondents): the scores, all oriented like the first."""
         rows = []
@@ -159,7 +180,7 @@ class Case:
             rows.append(1 - row if self.turned and k else row)
         return np.stack(rows)
 
-    @cached_property
+    @_of_administrations
     def units(self) -> tuple[Units, ...]:
         """What the metrics sum, administration by administration: items, or groups of items."""
         # people's labels know neither subsets nor groups: they are looked at as the metric looks at the first
@@ -175,7 +196,7 @@ class Case:
         """(units,): the number of each unit's cluster, 0 to C - 1."""
         return self.units[0].clusters
 
-    @cached_property
+    @_of_administrations
     def without(self) -> Array:
         """(administrations, respondents, clusters): the scores with each cluster of items left out."""
         rows = []
@@ -184,35 +205,35 @@ class Case:
             rows.append(1 - left if self.turned and k else left)
         return np.stack(rows)
 
-    @cached_property
+    @_of_administrations
     def agreement_without(self) -> Mapping[str, Array]:
         """Coefficient of agreement -> (clusters,): between the first and the last administration, each cluster left out."""
         if self.whole is not None:
             return {}
         return agreement_left_out(self.without[0], self.without[-1])
 
-    @cached_property
+    @_of_administrations
     def item_scores(self) -> Array:
         """(administrations, respondents, units): the metric of every single answer; NaN where it was not scored."""
-        rows = []
+        scores = np.empty((len(self.units), *self.units[0].scored.shape))
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
             row = unit_scores(units, metric)
-            rows.append(1 - row if self.turned and k else row)
-        return np.stack(rows)
+            scores[k] = 1 - row if self.turned and k else row
+        return scores
 
     @property
     def additive(self) -> bool:
         """Whether the metric is a mean of item scores (not a ratio such as F1)."""
         return self.metric.share
 
-    @cached_property
+    @_of_administrations
     def unscored(self) -> int:
         """How many answers the metrics could not score."""
         # what nobody labelled is no answer that could not be scored
         counted = self.matrices[:1] if self.sample is not None else self.matrices
         return sum(matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False))
 
-    @cached_property
+    @_of_administrations
     def withheld(self) -> int:
         """How many withheld answers the metrics score all the same, as the release does."""
         pairs = zip(self.matrices, self.metrics, strict=True)
@@ -227,6 +248,16 @@ class Case:
         if study not in self._studies:
             self._studies[study] = study(self)
         return cast("T", self._studies[study])
+
+    def once_for_all(self, study: Callable[[Case], T]) -> T:
+        """A study that is read from the administrations alone, made once for all cases that look at the same ones."""
+        key = (study, self.metrics, self.turned, self.n_effective)
+        studies: list[tuple[tuple[ScoreMatrix, ...], Any]] = self.first.studies.setdefault(key, [])
+        for matrices, made in studies:
+            if len(matrices) == len(self.matrices) and all(map(is_, matrices, self.matrices)):
+                return cast("T", made)
+        studies.append((self.matrices, study(self)))
+        return cast("T", studies[-1][1])
 
     def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
         """Respondent -> its number, or its list of numbers, for a detail."""
@@ -281,7 +312,7 @@ def left_out(units: Units, metric: Metric) -> Array:
     """(respondents, clusters): the metric with each cluster of units left out."""
     clusters = units.clusters
     count = int(clusters.max()) + 1 if len(clusters) else 0
-    order = np.argsort(clusters, kind="stable")
+    order = sorting(clusters)
     starts = np.searchsorted(clusters[order], np.arange(count))
     sums = {}
     for key, values in units.tallies.items():
@@ -297,4 +328,5 @@ def number(value: float | None) -> float | None:
 
 def numbers(values: Array) -> list[float | None]:
     """Numbers for a detail."""
-    return [number(float(value)) for value in values]
+    known = np.isfinite(values).tolist()
+    return [value if finite else None for value, finite in zip(values.tolist(), known, strict=True)]

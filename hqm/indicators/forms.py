@@ -41,7 +41,7 @@ _COUNTS = ("tp", "fn", "fp", "tn")
 def _seed_noise(case: Case) -> tuple[Array | None, float]:
     """The noise that the seeds alone make in each respondent's score, and the difference that they explain."""
     runs = case.repeats
-    study = retest_of(runs) if runs is not None else None
+    study = runs.once_for_all(retest_of) if runs is not None else None
     if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
         return None, math.nan
     by = dict(zip(runs.respondents, study.noise, strict=True))

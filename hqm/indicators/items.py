@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case, number, numbers
 from hqm.indicators.families import ITEMS
 from hqm.indicators.value import MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
 from hqm.psychometrics import (
@@ -73,23 +73,21 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
 
 def _responses(case: Case) -> dict[str, str]:
     """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or has no share of right."""
-    digits = np.where(np.isfinite(_oriented(case)), np.clip(np.nan_to_num(_oriented(case)) * 9 + 0.5, 0, 9), -1).astype(
-        int
-    )
-    return {
-        name: "".join("." if d < 0 else str(d) for d in row) for name, row in zip(case.respondents, digits.tolist(), strict=False)
-    }  # fmt: skip
+    scores = _oriented(case)
+    digits = np.clip(np.nan_to_num(scores) * 9 + 0.5, 0, 9).astype(np.uint8) + ord("0")
+    written = np.where(np.isfinite(scores), digits, ord(".")).astype(np.uint8)
+    return {name: row.tobytes().decode("ascii") for name, row in zip(case.respondents, written, strict=False)}
 
 
 def _discrimination(case: Case) -> Result:
     """The median over items whose scores vary, with the number of items of either kind."""
     rest = case.once(_with_rest)
-    difficulty = [number(item.difficulty) for item in case.once(_analysis).items]
+    difficulty = numbers(np.array([item.difficulty for item in case.once(_analysis).items]))
     ids = [item.id for item in case.items]
     places = {
         "ids": ids,
         "difficulty": difficulty,
-        "item_rest": [number(r) for r in rest],
+        "item_rest": numbers(rest),
         "responses": _responses(case),
     }
     known = rest[np.isfinite(rest)]

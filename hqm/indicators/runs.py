@@ -39,11 +39,11 @@ def retest_of(case: Case) -> GeneralizedRetest:
 
 
 def _rho(case: Case) -> Coefficient:
-    return case.once(retest_of).rho
+    return case.once_for_all(retest_of).rho
 
 
 def _rho_g(case: Case) -> Result:
-    study = case.once(retest_of)
+    study = case.once_for_all(retest_of)
     return result(
         study.rho, flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (), sem=number(study.sem_pooled),
         by_respondent=_of_each(case, study.sem), average_of_runs=number(study.rho_average.value), runs=study.runs,
@@ -81,7 +81,7 @@ def _at_common_length(case: Case) -> Result:
 
 def _drift(case: Case) -> Result:
     """The P-value of the test for drift that `rho_g` makes."""
-    drift = case.once(retest_of).drift
+    drift = case.once_for_all(retest_of).drift
     return result(replace(known(drift.p, drift), n=drift.n), statistic=number(drift.statistic))
 
 
@@ -89,7 +89,7 @@ def _sem(case: Case) -> Result:
     """The square root of the mean noise variance that `rho_g` finds. It is pooled over the respondents: each one's own stands
     in the detail, from its own items, with the lowest and the highest.
     """
-    study = case.once(retest_of)
+    study = case.once_for_all(retest_of)
     return result(_of_noise(case, study.sem_pooled), **_own(case, study.sem))
 
 
@@ -98,7 +98,7 @@ def _mdc95(case: Case) -> Result:
     respondents. Each one's own stands in the detail; 95 % of the differences between two runs of a respondent lie within
     that respondent's own.
     """
-    study = case.once(retest_of)
+    study = case.once_for_all(retest_of)
     return result(_of_noise(case, study.mdc95_pooled), **_own(case, study.mdc95))
 
 
@@ -117,7 +117,7 @@ def _of_noise(case: Case, value: float) -> Coefficient:
 
 
 def _ranks(case: Case) -> RankStability:
-    study = case.once(retest_of)
+    study = case.once_for_all(retest_of)
     return rank_stability(
         study.scores.mean(axis=0), study.noise, stream(case.seed, f"{case.family}.ranks"), k=(1, 3, 5, 10),
         higher_is_better=case.metric.better != "lower",

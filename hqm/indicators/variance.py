@@ -41,7 +41,7 @@ def _replicated(case: Case) -> bool:
     """Whether runs are independent repetitions: they are drawn with seeds of their own, and no drift was seen."""
     if case.facet != "run":
         return False
-    drift = case.once(retest_of).drift
+    drift = case.once_for_all(retest_of).drift
     return not (drift.status == "ok" and drift.p < 0.05)
 
 

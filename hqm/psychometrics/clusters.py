@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,17 @@ def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.gene
     return labels
 
 
+def sorting(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64] | slice:
+    """What brings items into the order of their labels: a slice, which copies nothing, where they stand in it already.
+
+    >>> sorting(np.array([2, 1, 2])), sorting(np.array([1, 2, 2]))
+    (array([1, 0, 2]), slice(None, None, None))
+    """
+    if bool((labels[1:] >= labels[:-1]).all()):
+        return slice(None)
+    return np.argsort(labels, kind="stable")
+
+
 def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
     """Sums of item scores and numbers of scored items in each cluster.
 
@@ -23,10 +36,12 @@ def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) 
     >>> sums[0, 0].tolist(), sizes[0].tolist()
     ([2.0, 1.0], [2.0, 1.0])
     """
-    order = np.argsort(labels, kind="stable")
+    order = sorting(labels)
     ordered = labels[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else order
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]]))
     sums = np.add.reduceat(values[..., order], starts, axis=-1)
+    if scored.all():
+        return sums, np.tile(np.diff(starts, append=len(ordered)).astype(np.float64), (len(scored), 1))
     return sums, np.add.reduceat(scored[:, order].astype(np.float64), starts, axis=-1)
 
 

@@ -190,19 +190,22 @@ def relative_error(
     - `strata`: (items,): kinds of items; what a respondent does on a kind is then no residual.
     """
     scored = np.isfinite(scores)
-    kinds = [np.ones(scores.shape[1], dtype=bool)] if strata is None else [strata == kind for kind in np.unique(strata)]
-    residual = np.where(scored, scores, 0.0)
+    kinds = [slice(None)] if strata is None else [strata == kind for kind in np.unique(strata)]
+    complete = bool(scored.all())
+    known = scores if complete else np.where(scored, scores, 0.0)
+    residual = known
     # one pass is exact where nothing is missing
-    for _ in range(1 if scored.all() else 4):
-        residual = np.where(scored, residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1), 0.0)
+    for _ in range(1 if complete else 4):
+        residual = residual - residual.sum(axis=0) / np.maximum(scored.sum(axis=0), 1)
+        residual = residual if complete else np.where(scored, residual, 0.0)
         for kind in kinds:
             count = np.maximum(scored[:, kind].sum(axis=1, keepdims=True), 1)
             residual[:, kind] -= residual[:, kind].sum(axis=1, keepdims=True) / count
-            residual = np.where(scored, residual, 0.0)
+            residual = residual if complete else np.where(scored, residual, 0.0)
     for kind in kinds:
         parts = len(np.unique(labels[kind]))
         residual[:, kind] *= math.sqrt(parts / (parts - 1)) if parts > 1 else math.nan
-    sums, sizes = cluster_sums(np.where(scored, scores, 0.0), scored, labels)
+    sums, sizes = cluster_sums(known, scored, labels)
     m = len(scores)
     return RelativeError(sums, sizes, cluster_sums(residual, scored, labels)[0], m / (m - 1))
 

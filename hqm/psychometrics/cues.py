@@ -12,9 +12,10 @@ import numpy as np
 
 from hqm.psychometrics.arrays import Numbers
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.folds import Labelled, accuracy, by_level, deal, gain_over, learnt_forward, majority, numbers
+from hqm.psychometrics.folds import Labelled, accuracy, by_level, counted, deal, gain_over, learnt_forward, majority
 from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.questions import Questions, numbers, once_each, rows_of
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -130,8 +131,7 @@ def leakage_cues(
             raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
     items = deal(labels, clusters, types, rng, folds)
     count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
-    table = np.zeros((len(items.kinds), len(items.labels)), dtype=np.int64)
-    np.add.at(table, (items.kind, items.label), 1)
+    table = items.table()
     constant = tuple(
         (items.kinds[k], items.labels[int(row.argmax())]) for k, row in enumerate(table) if row.max() == row.sum()
     )
@@ -144,144 +144,163 @@ def leakage_cues(
     if len(constant) == len(items.kinds):
         return without("not_informative", "every type has one label only: the type alone gives it")
     baseline = majority(items)
+    asked = Questions.of(questions) if questions is not None else None
+    surface = _surface(asked, ids)
+    levels = _places(labels, items) | surface
     tried = []
-    for name, levels in _levels(labels, questions, ids, items).items():
-        number, distinct = numbers(levels)
-        if len(distinct) < 2:
+    for name, (number, distinct) in levels.items():
+        if distinct < 2:
             continue
         hits = by_level(items, number)
         gain, p = gain_over(hits, baseline, items.cluster, level)
-        tried.append((name, accuracy(hits, items.cluster, level), gain, p, len(distinct)))
+        tried.append((name, accuracy(hits, items.cluster, level), gain, p, distinct))
     q = benjamini_hochberg([p for *_, p, _ in tried])
-    strata = _strata(labels, questions, ids, items, parts, rng, alpha)
+    seen = views(items, parts)
+    every = (levels, *(_places(labels, view.items, parts) | surface for view in seen[1:]))
+    strata = _strata(list(zip(seen, every, strict=True)), rng, alpha)
     leaking = {stratum.cue for stratum in strata if stratum.shown}
     cues = [
         Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking)
         for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
     ]
     cues.sort(key=lambda cue: (not cue.leak, -cue.gain.value))
-    phrases = _giveaways(questions, items, table) if questions is not None else ()
+    phrases = _giveaways(asked, items, table) if asked is not None else ()
     return Leakage(tuple(cues), phrases, constant, count, groups, items.folds, alpha, strata)
 
 
-def _strata(
-    labels: Sequence[str], questions: Sequence[str] | None, ids: Sequence[Hashable] | None, items: Labelled,
-    parts: Sequence[str] | None, rng: np.random.Generator, alpha: float,
-) -> tuple[Stratum, ...]:  # fmt: skip
+_Levels = dict[str, tuple[Numbers, int]]
+"""Cue -> each item's level as a number, and how many levels there are."""
+
+
+def _strata(seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float) -> tuple[Stratum, ...]:
     """Every cue in every stratum."""
-    tries: list[tuple[View, str, Numbers]] = []
-    for i, view in enumerate(views(items, parts)):
-        levels = _levels(labels, questions, ids, view.items, parts if i else None)
-        for name, values in levels.items():
-            number, distinct = numbers(values)
-            if len(distinct) > 1:
-                tries.append((view, name, number))
-    tests = max(1, sum(tests_in([view]) for view, _, _ in tries))
-
-    def judged(view: View, name: str, level: Numbers) -> tuple[Stratum, ...]:
-        return judge_strata(
-            view, lambda of_view, block: learnt_forward(of_view, level, block), rng, cue=name, tests=tests, alpha=alpha
-        )
-
-    return tuple(stratum for view, name, level in tries for stratum in judged(view, name, level))
-
-
-def words(text: str) -> list[str]:
-    """The words of a question, lower case.
-
-    >>> words("Isn't there one dog?")
-    ["isn't", 'there', 'one', 'dog']
-    """
-    return re.findall(r"[\w']+", text.lower())
+    tries = [
+        (view, tests_in([view]), [(name, number) for name, (number, distinct) in levels.items() if distinct > 1])
+        for view, levels in seen
+    ]
+    tests = max(1, sum(tests * len(cues) for _, tests, cues in tries))
+    return tuple(
+        stratum
+        for view, _, cues in tries
+        for name, level in cues
+        for stratum in judge_strata(view, learnt_forward(view.items, level), rng, cue=name, tests=tests, alpha=alpha)
+    )
 
 
 COUNTS = frozenset("one two three four five six seven eight nine ten several many".split())
 DENIALS = frozenset("no not never none without nobody nothing".split())
 
 
-def _levels(
-    labels: Sequence[str],
-    questions: Sequence[str] | None,
-    ids: Sequence[Hashable] | None,
-    items: Labelled,
-    parts: Sequence[str] | None = None,
-) -> dict[str, list[Hashable]]:
-    """Cue -> each item's level; with `parts`, places are counted in the item's part."""
+def _numbered(levels: Sequence[Hashable], at: Numbers | None = None) -> tuple[Numbers, int]:
+    number, distinct = numbers(levels)
+    return number if at is None else number[at], len(distinct)
+
+
+def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None = None) -> _Levels:
+    """Where items stand: in the file, or with `parts` in the item's part, and in their cluster."""
     count = len(labels)
     where = list(parts) if parts is not None else [""] * count
     size, at, before = Counter(where), Counter[str](), dict.fromkeys(where, "")
     place: list[int] = []
-    previous: list[Hashable] = []
+    previous: list[str] = []
     for part, label in zip(where, labels, strict=True):
         place.append(at[part])
         previous.append(before[part])
         at[part] += 1
         before[part] = label
     within: Counter[int] = Counter()
-    rank: list[Hashable] = []
+    rank: list[int] = []
     for cluster in items.cluster.tolist():
         rank.append(min(within[cluster], 30))
         within[cluster] += 1
-    cues: dict[str, list[Hashable]] = {
-        "odd or even place": [i % 2 for i in place],
-        "place within the cluster": rank,
-        "tenth of the file": [i * 10 // size[part] for i, part in zip(place, where, strict=True)],
-        "label before": previous,
+    return {
+        "odd or even place": _numbered([i % 2 for i in place]),
+        "place within the cluster": _numbered(rank),
+        "tenth of the file": _numbered([i * 10 // size[part] for i, part in zip(place, where, strict=True)]),
+        "label before": _numbered(previous),
     }
+
+
+def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels:
+    """What numbering and wording show; each distinct text is looked at once."""
+    cues: _Levels = {}
     if ids is not None:
         last = [re.findall(r"\d+", str(name)) for name in ids]
-        cues["odd or even number"] = [int(d[-1]) % 2 if d else -1 for d in last]
-        cues["last digit"] = [int(d[-1]) % 10 if d else -1 for d in last]
-    if questions is not None:
-        split = [words(q) for q in questions]
-        lengths = np.array([len(q) for q in questions], dtype=np.float64)
-        cuts = np.unique(np.quantile(lengths, np.linspace(0.1, 0.9, 9)))
-        cues |= {
-            "first word": [w[0] if w else "" for w in split],
-            "first two words": [tuple(w[:2]) for w in split],
-            "first three words": [tuple(w[:3]) for w in split],
-            "last word": [w[-1] if w else "" for w in split],
-            "articles": [tuple(a in w for a in ("a", "an", "the")) for w in split],
-            "punctuation": ["".join(re.findall(r"[^\w\s]", q)) for q in questions],
-            "number of words": [min(len(w), 40) for w in split],
+        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else -1 for d in last])
+        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else -1 for d in last])
+    if asked is not None:
+        texts = asked.distinct
+        lengths = np.array([len(q) for q in texts], dtype=np.float64)
+        cuts = np.unique(np.quantile(lengths[asked.text], np.linspace(0.1, 0.9, 9)))
+        articles = np.stack([asked.having(asked.which(article.__eq__)) for article in ("a", "an", "the")])
+        levels = {
+            "first word": asked.at(0).tolist(),
+            "first two words": asked.beginning(2).tolist(),
+            "first three words": asked.beginning(3).tolist(),
+            "last word": asked.at(-1).tolist(),
+            "articles": (np.array([4, 2, 1]) @ articles).tolist(),
+            "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
+            "number of words": np.minimum(asked.lengths, 40).tolist(),
             "length": np.searchsorted(cuts, lengths).tolist(),
-            "digits and number words": [next((x for x in w if x in COUNTS or x.isdigit()), "") for w in split],
-            "negation": [any(x in DENIALS or x.endswith("n't") for x in w) for w in split],
-            "capital letter": [q[:1].isupper() for q in questions],
-            "spare spaces": [q != " ".join(q.split()) for q in questions],
+            "digits and number words": asked.first_of(asked.which(lambda w: w in COUNTS or w.isdigit())).tolist(),
+            "negation": asked.having(asked.which(lambda w: w in DENIALS or w.endswith("n't"))).tolist(),
+            "capital letter": [q[:1].isupper() for q in texts],
+            "spare spaces": [q != " ".join(q.split()) for q in texts],
         }
+        cues |= {name: _numbered(of_texts, asked.text) for name, of_texts in levels.items()}
     return cues
 
 
 def _giveaways(
-    questions: Sequence[str],
+    asked: Questions,
     items: Labelled,
     table: Numbers,
     alpha: float = 0.05,
     least: int = 20,
     purity: float = 0.95,
 ) -> tuple[Giveaway, ...]:
-    seen: dict[tuple[int, str], Counter[int]] = {}
-    for text, kind, label in zip(questions, items.kind.tolist(), items.label.tolist(), strict=True):
-        if table[kind].max() == table[kind].sum():
-            continue
-        split = words(text)
-        starts = {" ".join(split[:k]) + " ..." for k in (2, 3) if len(split) > k}
-        for phrase in set(split) | starts:
-            seen.setdefault((kind, phrase), Counter())[label] += 1
-    tried = [
-        (kind, phrase, tally.most_common(1)[0], tally.total())
-        for (kind, phrase), tally in seen.items()
-        if tally.total() >= least
-    ]
+    phrase, starts, names = _phrases(asked)
+    varying = np.flatnonzero((table.max(axis=1) < table.sum(axis=1))[items.kind])
+    entry, at = rows_of(starts, asked.text[varying])
+    code, kind, label = phrase[entry], items.kind[varying][at], items.label[varying][at]
+    group, first, of_entry, n = np.unique(
+        kind * len(names) + code, return_index=True, return_inverse=True, return_counts=True
+    )
+    shape = len(group), len(items.labels)
+    tally = counted(of_entry * shape[1] + label, *shape)
+    earliest = np.full(tally.size, len(code))
+    earliest[(of_entry * shape[1] + label)[::-1]] = np.arange(len(code))[::-1]
+    # the label with the most items; of equals the one that comes first
+    earliest = np.where(tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code))
+    best = earliest.argmin(axis=1)
+    tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= least], dtype=np.int64)
+    of_kind, of_phrase = np.divmod(group[tried], max(1, len(names)))
+    k = tally[tried, best[tried]]
+    chance = table[of_kind, best[tried]] / table.sum(axis=1)[of_kind]
     # twice: which of the labels it would be was not said beforehand
-    p = [
-        min(1.0, 2 * float(binomial_above(k - 1, n, table[kind, label] / table[kind].sum())))
-        for kind, _, (label, k), n in tried
-    ]
+    p = np.minimum(1.0, 2 * binomial_above(k - 1, n[tried], chance))
     phrases = [
-        Giveaway(phrase, items.labels[label], items.kinds[kind], n, k / n, float(q))
-        for (kind, phrase, (label, k), n), q in zip(tried, benjamini_hochberg(p), strict=True)
-        if q < alpha and k / n >= purity and not math.isnan(q)
-    ]
+        Giveaway(names[text], items.labels[leading], items.kinds[of], count, right / count, float(q))
+        for of, text, leading, right, count, q in zip(
+            of_kind.tolist(), of_phrase.tolist(), best[tried].tolist(), k.tolist(), n[tried].tolist(),
+            benjamini_hochberg(p), strict=True,
+        )
+        if q < alpha and right / count >= purity and not math.isnan(q)
+    ]  # fmt: skip
     return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
+
+
+def _phrases(asked: Questions) -> tuple[Numbers, Numbers, list[str]]:
+    """The words and beginnings of all texts, each once a text, where those of each text begin, and what they stand for."""
+    owner, phrase, names = [asked.owner], [asked.word], list(asked.vocabulary)
+    for length in (2, 3):
+        longer = np.flatnonzero(asked.lengths > length)
+        _, somewhere, number = np.unique(asked.beginning(length)[longer], return_index=True, return_inverse=True)
+        owner.append(longer)
+        phrase.append(number + len(names))
+        for text in longer[somewhere].tolist():
+            begin = asked.starts[text]
+            names.append(" ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ...")
+    size = max(1, len(names))
+    of, once = np.divmod(once_each(np.concatenate(owner) * size + np.concatenate(phrase)), size)
+    return once, np.searchsorted(of, np.arange(len(asked.distinct) + 1)), names

@@ -14,7 +14,7 @@ from hqm.psychometrics.correlation import size_of
 from hqm.psychometrics.decision import DStudy, d_study
 from hqm.psychometrics.distributions import student_quantile
 from hqm.psychometrics.generalizability import GStudy, g_study
-from hqm.psychometrics.moments import without_each
+from hqm.psychometrics.moments import Design
 from hqm.psychometrics.respondent_spread import (
     Spread,
     hull,
@@ -97,19 +97,25 @@ def g_and_phi(
     x = shaped(scores, f"respondents, items, {facet}s")
     names = ("respondent", "item", facet)
     labels = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
+    if labels.shape != x.shape[1:2]:
+        raise ValueError(f"one label of a picture for each item is needed ({x.shape[1]}), got shape {labels.shape}")
+    # what has no score at all is no part of the study
+    seen = np.isfinite(x)
+    known = seen.any(axis=(0, 2))
+    if not seen.all():
+        x, labels = x[seen.any(axis=(1, 2))][:, known], labels[known]
     nested = {"item": ("picture", labels)}
     effects = _replicated(names, labels) if replicated else None
-    study = g_study(x, names, nested=nested, effects=effects, level=level)
-    # what has no score at all is no part of the study
-    kept = np.isfinite(x).any(axis=(1, 2))
-    known = np.isfinite(x[kept]).any(axis=(0, 2))
-    x, labels = x[kept][:, known], labels[known]
+    every = min(x.shape) > 1 and bool(np.isfinite(x).any(axis=(0, 1)).all())
+    margins = Design(x, names, nested, effects) if every else None
+    study = g_study(x, names, nested=nested, effects=effects, level=level, design=margins)
     answered = _answered(x, labels, study)
     design = d_study(study, {**answered, facet: 1}) if study.status == "ok" else d_study(study)
     if design.status != "ok":
         none = Coefficient.absent(design.status, design.reason, x.shape[0])
         return Dependability(none, none, study, design)
-    errors = _errors(x, names, labels, effects, study, answered)
+    left = (margins or Design(x, names, nested, effects)).without_each("item")
+    errors = _errors(x, left, study, answered, replicated=replicated)
     return Dependability(
         _coefficient(design.g, False, x, errors, study, n_effective, level),
         _coefficient(design.phi, True, x, errors, study, n_effective, level),
@@ -157,19 +163,12 @@ def _weights(study: GStudy, answered: Mapping[str, float], occasions: int, *, ab
     return np.array(rows)
 
 
-def _errors(
-    x: Array,
-    names: Sequence[str],
-    labels: npt.NDArray[np.generic],
-    effects: Sequence[Sequence[str]] | None,
-    study: GStudy,
-    answered: Mapping[str, float],
-) -> _Errors:
+def _errors(x: Array, left: Array, study: GStudy, answered: Mapping[str, float], *, replicated: bool) -> _Errors:
+    """The errors of a score, and how exactly they are known from the components `left` without each picture."""
     values = np.array([component.value for component in study.components])
     relative = _weights(study, answered, 1, absolute=False)
     averaged = _weights(study, answered, x.shape[2], absolute=False)
     alone = _weights(study, answered, 1, absolute=True) - relative
-    _, left = without_each(x, names, "item", nested={"item": ("picture", labels)}, effects=effects)
     left = left[np.isfinite(left).all(axis=1)]
     blocks = len(left)
 
@@ -181,7 +180,7 @@ def _errors(
 
     return _Errors(
         float(relative @ values), error(relative), float(averaged @ values), float(alone @ values), error(relative + alone),
-        blocks, _ratio_error(left[:, _place(study)], left @ (relative + alone)) if effects else 0.0,
+        blocks, _ratio_error(left[:, _place(study)], left @ (relative + alone)) if replicated else 0.0,
     )  # fmt: skip
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.psychometrics.arrays import Array, Numbers
+from hqm.psychometrics.arrays import Array, Flags, Numbers
 from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.jackknife import jackknife_interval
+from hqm.psychometrics.questions import numbers
 from hqm.psychometrics.result import Coefficient
 
 
@@ -31,15 +32,15 @@ class Labelled:
     kinds: tuple[str, ...]
     folds: int
 
+    def table(self, among: Flags | slice = slice(None)) -> Numbers:
+        """(kinds, labels): how many items."""
+        shape = len(self.kinds), len(self.labels)
+        return counted(self.kind[among] * shape[1] + self.label[among], *shape)
 
-def numbers(values: Sequence[Hashable]) -> tuple[Numbers, tuple[Hashable, ...]]:
-    """Values as numbers in the order of first appearance.
 
-    >>> numbers(["b", "a", "b"])
-    (array([0, 1, 0]), ('b', 'a'))
-    """
-    place = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    return np.array([place[value] for value in values], dtype=np.int64), tuple(place)
+def counted(codes: Numbers, *shape: int) -> Numbers:
+    """How often each place of a table stands in a list of places."""
+    return np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
 
 
 def deal(
@@ -79,9 +80,7 @@ def deal(
 
 def majority(items: Labelled) -> Array:
     """Which items the commonest label of their type gets right: the blind baseline, in its favour not cross-validated."""
-    table = np.zeros((len(items.kinds), len(items.labels)))
-    np.add.at(table, (items.kind, items.label), 1)
-    return np.asarray(table.argmax(axis=1)[items.kind] == items.label, dtype=np.float64)
+    return np.asarray(items.table().argmax(axis=1)[items.kind] == items.label, dtype=np.float64)
 
 
 def by_level(items: Labelled, level: Numbers) -> Array:
@@ -92,41 +91,39 @@ def by_level(items: Labelled, level: Numbers) -> Array:
     if len(level) == 0:
         return np.zeros(0)
     crossed = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
-    count = len(items.labels)
-    whole = np.zeros((int(crossed.max()) + 1, count))
-    np.add.at(whole, (crossed, items.label), 1)
-    kinds = np.zeros((len(items.kinds), count))
-    np.add.at(kinds, (items.kind, items.label), 1)
+    shape = int(crossed.max()) + 1, len(items.labels)
+    code = crossed * shape[1] + items.label
+    whole, kinds = counted(code, *shape), items.table()
     hits = np.zeros(len(level))
     for fold in range(items.folds):
         test = items.fold == fold
-        seen, seen_kinds = whole.copy(), kinds.copy()
-        np.subtract.at(seen, (crossed[test], items.label[test]), 1)
-        np.subtract.at(seen_kinds, (items.kind[test], items.label[test]), 1)
+        seen, seen_kinds = whole - counted(code[test], *shape), kinds - items.table(test)
         # the share of the type decides between equal counts
         score = seen[crossed[test]] + 1e-6 * seen_kinds[items.kind[test]] / max(1.0, float(seen_kinds.max()))
         hits[test] = score.argmax(axis=1) == items.label[test]
     return hits
 
 
-def learnt_forward(items: Labelled, level: Numbers, block: Numbers) -> Array:
-    """Which items the commonest label of their level in earlier blocks gets right.
+def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array]:
+    """Blocks -> which items the commonest label of their level in earlier blocks gets right.
 
     A level that the earlier blocks lack, or in which labels tie, falls back on the commonest label of its kind.
     """
     if len(level) == 0:
-        return np.zeros(0)
+        return lambda _: np.zeros(0)
     crossed = np.unique(items.kind * (int(level.max()) + 1) + level, return_inverse=True)[1]
-    blocks, levels, count = int(block.max()) + 1, int(crossed.max()) + 1, len(items.labels)
-    code = (block * levels + crossed) * count + items.label
-    table = np.bincount(code, minlength=blocks * levels * count).reshape(blocks, levels, count)
-    before = np.cumsum(table, axis=0) - table
-    kinds = np.zeros((len(items.kinds), count))
-    np.add.at(kinds, (items.kind, items.label), 1)
+    levels, count, kinds = int(crossed.max()) + 1, len(items.labels), items.table()
     kind_of = np.zeros(levels, dtype=np.int64)
     kind_of[crossed] = items.kind
-    best = (before + 1e-6 * kinds[kind_of] / max(1.0, float(kinds.max()))).argmax(axis=2)
-    return np.asarray(best[block, crossed] == items.label, dtype=np.float64)
+    fallback = 1e-6 * kinds[kind_of] / max(1.0, float(kinds.max()))
+
+    def predict(block: Numbers) -> Array:
+        blocks = int(block.max()) + 1
+        table = counted((block * levels + crossed) * count + items.label, blocks, levels, count)
+        best = (np.cumsum(table, axis=0) - table + fallback).argmax(axis=2)
+        return np.asarray(best[block, crossed] == items.label, dtype=np.float64)
+
+    return predict
 
 
 def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:

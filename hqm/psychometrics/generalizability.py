@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.moments import Axis, Depth, Moments, axes_of, crossed_components, depths_of
+from hqm.psychometrics.moments import Axis, Depth, Design, Moments, axes_of, crossed_components, depths_of
 from hqm.psychometrics.result import Status
 
 Effect = tuple[str, ...]
@@ -78,6 +78,7 @@ def g_study(
     nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
     effects: Sequence[Sequence[str]] | None = None,
     level: float = 0.95,
+    design: Design | None = None,
 ) -> GStudy:
     """Variance components of a random design, crossed or nested, with cells missing or not.
 
@@ -101,6 +102,7 @@ def g_study(
     - `nested`: Facet -> what its levels lie in, and a label each: `{"item": ("picture", pictures)}`. Where every level has
       a group of its own there is no such facet.
     - `effects`: The effects to tell apart; all unless given. Runs with independent seeds have no effects of their own.
+    - `design`: The margins of these scores, where they are at hand; every level must then have a score.
 
     The status is `not_applicable` when a facet has one level (leave it out) or the filled cells do not tell the effects
     apart, `insufficient` when fewer than 2 levels have a score, `degenerate` when all scores are equal.
@@ -127,8 +129,8 @@ def g_study(
         return refused(status, f"facet {single} has one level in {_design(names, x.shape)}: leave it out or add levels")
     if lone := next((axis for axis in axes if axis.group and len(axis.starts) < 2), None):
         return refused("insufficient", f"all levels of {lone.name} lie in one {lone.group}: nothing is known of others")
-    moments = crossed_components(x, names, nested=within, effects=effects)
-    spread = float(np.nanmax(np.abs(x - moments.mean)))
+    moments = crossed_components(x, names, nested=within, effects=effects, design=design)
+    spread = max(float(np.nanmax(x)) - moments.mean, moments.mean - float(np.nanmin(x)))
     if spread <= 1e-10 * max(1.0, abs(moments.mean)):
         return refused("degenerate", "all scores are equal")
     if moments.singular:
@@ -151,7 +153,7 @@ def _with_scores(
         known = np.asarray(np.isfinite(x).any(axis=others))
         if name in within and within[name][1].shape != known.shape:
             raise ValueError(f"one label for each {name} is needed ({len(known)}), got {within[name][1].shape}")
-        x = np.compress(known, x, axis=axis)
+        x = x if known.all() else np.compress(known, x, axis=axis)
         if name in within:
             within[name] = (within[name][0], within[name][1][known])
     return x, {name: (group, labels) for name, (group, labels) in within.items()}

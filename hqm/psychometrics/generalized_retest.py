@@ -147,15 +147,19 @@ def rho_g(
     if runs < 2 or not scored.any():
         reason = f"test-retest needs 2 runs with scored items, there are {runs} runs, {int(scored.any(axis=1).sum())} respondents"
         return _absent("insufficient", reason, runs, respondents, n)
-    totals, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
+    whole = bool(scored.all())
+    totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
     kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(kept) < 3:
         reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
         return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run scored it
-    own = [cluster_sums(np.where(known, run, 0.0), known, labels) for run, known in zip(x, np.isfinite(x), strict=True)]
-    every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
+    if whole:
+        every, each = totals, np.broadcast_to(sizes, totals.shape)
+    else:
+        own = [cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels) for run in x]
+        every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
     of_run = each.sum(axis=2)
     scores = every.sum(axis=2) / of_run
     changes = totals.var(axis=0, ddof=1)
@@ -165,7 +169,7 @@ def rho_g(
     noise_without = (changes.sum(axis=1)[:, None] - changes) / left * (1 / run_left).mean(axis=0)
     alike = totals.sum(axis=2) / n_kept
     contributions = (totals - alike[:, :, None] * sizes) / n_kept[:, None]
-    binary = bool(np.isin(x[:, scored], (0.0, 1.0)).all())
+    binary = all(bool(np.isin(run[scored], (0.0, 1.0)).all()) for run in x)
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
     return _assemble(
         scores, noise, without, noise_without, contributions, kept, respondents, n,

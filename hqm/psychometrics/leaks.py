@@ -19,8 +19,8 @@ ORDERS = 4
 BLOCKS = 10
 POWER = 0.8
 
-Predict = Callable[[Labelled, Numbers], Array]
-"""(items,) hits of a prediction that learns each block from the blocks before it; the first block is not predicted."""
+Predict = Callable[[Numbers], Array]
+"""(items,) blocks -> hits of a prediction that learns each block from the blocks before it; the first block is not predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def judge_strata(
     base = majority(view.items)
     count = int(view.items.cluster.max(initial=-1)) + 1
     blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(ORDERS if count else 0)]
-    hits = [predict(view.items, block) for block in blocks]
+    hits = [predict(block) for block in blocks]
     tried = [block > 0 for block in blocks]
     judged = [
         _judged(kind, part, cue, member, view.items, base, hits, tried, tests, alpha)
@@ -133,7 +133,7 @@ def _judged(
     from scipy.special import stdtr, stdtrit
 
     n = int(member.sum())
-    clusters = len(np.unique(items.cluster[member]))
+    clusters = int(np.count_nonzero(np.bincount(items.cluster[member])))
     nan = math.nan
     if reason := untested(items, member):
         status: Status = "not_informative" if "one label" in reason else "insufficient"
@@ -162,8 +162,8 @@ def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[fl
     """Accuracy, baseline, gain, its standard error, t, and the mean squared gain of an item."""
     n = int(chosen.sum())
     difference = hits[chosen] - base[chosen]
-    of_cluster = np.unique(cluster[chosen], return_inverse=True)[1]
-    sums, size = np.bincount(of_cluster, weights=difference), np.bincount(of_cluster)
+    sums, size = np.bincount(cluster[chosen], weights=difference), np.bincount(cluster[chosen])
+    sums, size = sums[size > 0], size[size > 0]
     value, clusters = float(difference.sum()) / n, len(size)
     residual = sums - value * size
     error = math.sqrt(clusters / max(clusters - 1, 1) * float((residual**2).sum())) / n
@@ -176,11 +176,11 @@ LEAST_ITEMS, LEAST_CLUSTERS = 20, 5
 
 def untested(items: Labelled, inside: Flags) -> str:
     """Why a leak cannot be looked for among these items; empty where it can."""
-    n, clusters = int(inside.sum()), len(np.unique(items.cluster[inside]))
+    n, clusters = int(inside.sum()), int(np.count_nonzero(np.bincount(items.cluster[inside])))
     if n < LEAST_ITEMS or clusters < LEAST_CLUSTERS:
         return f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {n} in {clusters}"
-    pairs = {(int(k), int(v)) for k, v in zip(items.kind[inside], items.label[inside], strict=True)}
-    if len(pairs) == len({k for k, _ in pairs}):
+    pairs = items.table(inside) > 0
+    if pairs.sum() == pairs.any(axis=1).sum():
         return "every type in it has one label only: there is nothing left to give away"
     return ""
 

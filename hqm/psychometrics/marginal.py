@@ -111,19 +111,31 @@ def modes(x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int 
     - `theta`: (respondents,): where to start.
     """
     for _ in range(steps):
-        p = _pass(theta[:, None] * a + d)
+        p = _pass(theta, a, d)
         slope = ((x - p) * weight) @ a - theta
         information = (p * (1 - p) * weight) @ (a * a) + 1
         step = np.clip(slope / information, -1, 1)
         theta = theta + step
         if np.abs(step).max(initial=0.0) < 1e-10:
             break
-    p = _pass(theta[:, None] * a + d)
+    p = _pass(theta, a, d)
     return theta, np.asarray((p * (1 - p) * weight) @ (a * a) + 1, dtype=np.float64)
 
 
-def _pass(z: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-np.clip(z, -35, 35))), dtype=np.float64)
+def _logits(theta: Array, a: Array, d: Array) -> Array:
+    """(..., items): the logits at abilities, in one table: of thousands of items there is no room for a second."""
+    z = theta[..., None] * a
+    z += d
+    return np.clip(z, -35, 35, out=z)
+
+
+def _pass(theta: Array, a: Array, d: Array) -> Array:
+    """(..., items): the probability of passing, in the table of the logits."""
+    p = _logits(theta, a, d)
+    np.negative(p, out=p)
+    np.exp(p, out=p)
+    p += 1
+    return np.divide(1, p, out=p)
 
 
 def _own_points(x: Array, weight: Array, a: Array, d: Array, start: Array, steps: int) -> _Points:
@@ -139,11 +151,11 @@ def _own_points(x: Array, weight: Array, a: Array, d: Array, start: Array, steps
 def _posterior(x: Array, weight: Array, a: Array, d: Array, points: _Points, full: bool) -> tuple[Array, Array]:
     """(patterns, points) posterior weights and (patterns,) marginal log likelihoods."""
     if points.shared:
-        z = np.clip(points.theta[:, None] * a + d, -35, 35)
+        z = _logits(points.theta, a, d)
         log_failed = -np.log1p(np.exp(z))
         log = x @ z.T + (log_failed.sum(axis=1) if full else weight @ log_failed.T)
     else:
-        z = np.clip(points.theta[..., None] * a + d, -35, 35)
+        z = _logits(points.theta, a, d)
         log = np.einsum("mi,mqi->mq", x, z)
         softplus = np.log1p(np.exp(z, out=z), out=z)
         log -= softplus.sum(axis=2) if full else np.einsum("mi,mqi->mq", weight, softplus)
@@ -164,7 +176,9 @@ def _expected(
         return points.theta, asked, mass.T @ x
     theta, flat = points.theta.ravel(), mass.ravel()[:, None]
     rows = np.repeat(np.arange(len(x)), points.theta.shape[1])
-    return theta, flat if full else flat * weight[rows], flat * x[rows]
+    passed = x[rows]
+    passed *= flat
+    return theta, flat if full else flat * weight[rows], passed
 
 
 def _maximise(
@@ -181,10 +195,12 @@ def _maximise(
 ) -> tuple[Array, Array]:
     theta, asked, passed = _expected(x, weight, counts, points, post, full)
     for _ in range(2):
-        p = _pass(theta[:, None] * a + d)
-        residual = passed - asked * p
-        w = asked * p * (1 - p)
+        p = _pass(theta, a, d)
+        residual = asked * p
+        np.subtract(passed, residual, out=residual)
         g_a, g_d = theta @ residual, residual.sum(axis=0)
+        w = np.multiply(asked, p, out=residual)
+        w *= np.subtract(1, p, out=p)
         i_aa, i_ad, i_dd = (theta * theta) @ w, theta @ w, w.sum(axis=0)
         if priors:
             g_d, i_dd = g_d - d / PRIOR_INTERCEPT**2, i_dd + 1 / PRIOR_INTERCEPT**2
@@ -217,7 +233,7 @@ def _errors(
 ) -> tuple[Array, Array, str]:
     items = len(a)
     theta, asked, passed = _expected(x, weight, counts, points, post, bool(weight.all()))
-    p = _pass(theta[:, None] * a + d)
+    p = _pass(theta, a, d)
     if points.shared:
         mean_p, mean_tp = post @ p, (post * theta) @ p
         mean_t = (post @ theta)[:, None]
@@ -234,12 +250,15 @@ def _errors(
         variance = np.diag(np.linalg.pinv(information, hermitian=True)).copy()
         errors = np.sqrt(np.where(variance > 0, variance, np.nan))
         return np.resize(errors[:-items], items), errors[-items:], "cross-product"
-    square = passed * (1 - 2 * p) + asked * p * p
-    w = asked * p * (1 - p)
+    square = passed * (1 - 2 * p)
+    square += asked * p * p
+    lost = asked * p
+    lost *= 1 - p
+    lost -= square
     c = counts[:, None]
-    i_aa = (theta * theta) @ (w - square) + (c * s_a * s_a).sum(axis=0)
-    i_ad = theta @ (w - square) + (c * s_a * s_d).sum(axis=0)
-    i_dd = (w - square).sum(axis=0) + (c * s_d * s_d).sum(axis=0)
+    i_aa = (theta * theta) @ lost + (c * s_a * s_a).sum(axis=0)
+    i_ad = theta @ lost + (c * s_a * s_d).sum(axis=0)
+    i_dd = lost.sum(axis=0) + (c * s_d * s_d).sum(axis=0)
     if priors:
         i_dd = i_dd + 1 / PRIOR_INTERCEPT**2
         i_aa = i_aa + 1 / (PRIOR_LOG_SLOPE * a) ** 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
+from hqm.psychometrics.clusters import sorting
 
 Depth = tuple[int, ...]
 """How finely a margin keeps each axis: 0 summed over it, 1 its groups (or its levels, without groups), 2 its levels."""
@@ -81,8 +83,8 @@ def sorted_by_group(
     """The scores with the levels of every group side by side, and their axes."""
     axes = axes_of(x.shape, names, nested)
     for place, axis in enumerate(axes):
-        if axis.group:
-            x = np.take(x, np.argsort(np.asarray(nested[axis.name][1]), kind="stable"), axis=place)
+        if axis.group and not isinstance(order := sorting(np.asarray(nested[axis.name][1])), slice):
+            x = np.take(x, order, axis=place)
     return x, axes
 
 
@@ -93,6 +95,20 @@ class Margins:
         self.axes = axes
         self.finest = depth
         self.done: dict[Depth, Array] = {depth: finest}
+        self.squares: dict[Depth, Margins] = {}
+
+    def squared(self, depth: Depth) -> Margins:
+        """The sums of the squares of one margin."""
+        if depth not in self.squares:
+            self.squares[depth] = self._of_squares(depth)
+        return self.squares[depth]
+
+    def _of_squares(self, depth: Depth) -> Margins:
+        return Margins(self[depth] ** 2, self.axes, depth)
+
+    def shared_out(self, values: Array, depth: Depth) -> Array:
+        """Values of a margin divided by what these count in it, and 0 where they count nothing."""
+        return values * inverse_of(self[depth])
 
     def __getitem__(self, depth: Depth) -> Array:
         if depth not in self.done:
@@ -112,12 +128,60 @@ class Margins:
         return values
 
 
+class FullCounts(Margins):
+    """What `Margins` gives for a table in which every cell counts once, or for the squares of one of its margins.
+
+    The margins are products of what each axis has in a level, so that the table itself is never summed.
+    """
+
+    def __init__(self, axes: Sequence[Axis], depth: Depth, *, squared: bool = False) -> None:
+        self.own = [_sizes(axis, d) ** (2 if squared else 1) for axis, d in zip(axes, depth, strict=True)]
+        single = depth == tuple(axis.depth for axis in axes)
+        # single cells count once each: of the largest table one number is kept
+        finest = np.broadcast_to(1.0, [axis.size for axis in axes]) if single else _product(self.own)
+        super().__init__(finest, axes, depth)
+
+    def __getitem__(self, depth: Depth) -> Array:
+        if depth not in self.done:
+            levels = zip(self.axes, self.own, self.finest, depth, strict=True)
+            self.done[depth] = _product([_summed(axis, own, had, wanted) for axis, own, had, wanted in levels])
+        return self.done[depth]
+
+    def _of_squares(self, depth: Depth) -> Margins:
+        return FullCounts(self.axes, depth, squared=True)
+
+    def shared_out(self, values: Array, depth: Depth) -> Array:
+        """Values of a margin divided by what these count in it; single cells count once."""
+        return values if depth == tuple(axis.depth for axis in self.axes) else values / self[depth]
+
+
+def _sizes(axis: Axis, depth: int) -> Array:
+    """How many levels of an axis lie in each level of a depth."""
+    if depth == 0:
+        return np.array([float(axis.size)])
+    if depth == axis.depth:
+        return np.ones(axis.size)
+    return np.diff([*axis.starts, axis.size]).astype(np.float64)
+
+
+def _summed(axis: Axis, values: Array, had: int, wanted: int) -> Array:
+    if had == wanted:
+        return values
+    return values.sum(keepdims=True) if wanted == 0 else np.asarray(np.add.reduceat(values, axis.starts))
+
+
+def _product(vectors: Sequence[Array]) -> Array:
+    """The outer product."""
+    return functools.reduce(np.multiply.outer, vectors)
+
+
 def crossed_components(
     scores: npt.ArrayLike,
     facets: Sequence[str],
     *,
     nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
     effects: Sequence[Sequence[str]] | None = None,
+    design: Design | None = None,
 ) -> Moments:
     """Variance components of a random design by the method of moments, whatever cells are filled.
 
@@ -132,6 +196,8 @@ def crossed_components(
     - `scores`: One axis a facet, named in `facets`; NaN where there is no observation.
     - `nested`: Facet -> the facet that its levels lie in (items in pictures), and the label of each level.
     - `effects`: Those to tell apart; all combinations unless given. The rest goes into that of single observations.
+    - `design`: The margins of these scores, where they are at hand.
+
     >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
     >>> [round(float(value), 4) for value in result.values]
     [0.5757, 0.6129, 1.1013]
@@ -139,18 +205,15 @@ def crossed_components(
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != len(facets) or len(set(facets)) != len(facets):
         raise ValueError(f"axes with a name each are needed, got shape {x.shape} and {list(facets)}")
-    x, axes = sorted_by_group(x, facets, nested or {})
-    filled = np.isfinite(x)
-    count = int(filled.sum())
-    mean = float(x[filled].mean()) if count else math.nan
-    depths = depths_of(axes, effects)
-    sums = Margins(np.where(filled, x - mean, 0.0), axes, depths[-1])
-    counts = Margins(filled.astype(np.float64), axes, depths[-1])
-    named = tuple(tuple(n for axis, d in zip(axes, depth, strict=True) for n in axis.named(d)) for depth in depths)
-    levels = tuple(int(np.count_nonzero(counts[depth])) for depth in depths)
-    matrix, totals = _equations(sums, counts, depths)
-    values, singular = solved(matrix, totals)
-    return Moments(named, values, levels, count, mean, singular)
+    if design is None:
+        design = Design(x, facets, nested or {}, effects)
+    named = tuple(
+        tuple(name for axis, d in zip(design.axes, depth, strict=True) for name in axis.named(d))
+        for depth in design.depths
+    )
+    levels = tuple(int(np.count_nonzero(design.counts[depth])) for depth in design.depths)
+    values, singular = design.solution
+    return Moments(named, values, levels, design.observations, design.mean, singular)
 
 
 def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = None) -> list[Depth]:
@@ -167,25 +230,6 @@ def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = No
             raise ValueError(f"no effect {' x '.join(sorted(next(iter(unknown))))} of {[axis.name for axis in axes]}")
         inner = [depth for depth in inner if names[depth] in wanted]
     return [*inner, finest]
-
-
-def _equations(sums: Margins, counts: Margins, depths: Sequence[Depth]) -> tuple[Array, Array]:
-    """The coefficients (effects, effects) and the sums of squares (effects,), both less those of the grand mean."""
-    grand = tuple(0 for _ in sums.axes)
-    squares: dict[Depth, Margins] = {}
-
-    def row(depth: Depth) -> list[float]:
-        inverse = inverse_of(counts[depth])
-        coefficients = []
-        for other in depths:
-            joint = tuple(map(max, depth, other))
-            if joint not in squares:
-                squares[joint] = Margins(counts[joint] ** 2, counts.axes, joint)
-            coefficients.append(float((squares[joint][depth] * inverse).sum()))
-        return [*coefficients, float((sums[depth] ** 2 * inverse).sum())]
-
-    rows = np.array([row(depth) for depth in (grand, *depths)])
-    return rows[1:, :-1] - rows[0, :-1], rows[1:, -1] - rows[0, -1]
 
 
 def solved(matrix: Array, totals: Array, *, tolerant: bool = False) -> tuple[Array, bool]:
@@ -211,40 +255,68 @@ def solved(matrix: Array, totals: Array, *, tolerant: bool = False) -> tuple[Arr
     return np.where(singular[..., None], np.nan, values), False
 
 
-def without_each(
-    scores: npt.ArrayLike,
-    facets: Sequence[str],
-    facet: str,
-    *,
-    nested: Mapping[str, tuple[str, npt.ArrayLike]] | None = None,
-    effects: Sequence[Sequence[str]] | None = None,
-) -> tuple[Moments, Array]:
-    """The components, and (blocks, effects) the same without each level of a facet, or without each group of its levels.
+class Design:
+    """Scores with the margins that all equations are made of, each margin made once.
 
-    What one picture contributes to every total is known, so leaving it out is a subtraction and no second pass. A design
-    that falls apart without a block gives NaN for it.
-
-    >>> study, left = without_each([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"], "item")
+    >>> scores = np.array([[2.0, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]])
+    >>> left = Design(scores, ["respondent", "item"], {}, None).without_each("item")
     >>> [round(float(value), 4) for value in left[0]]
     [1.3333, 0.9167, 0.8333]
     """
-    study = crossed_components(scores, facets, nested=nested, effects=effects)
-    x, axes = sorted_by_group(np.asarray(scores, dtype=np.float64), facets, nested or {})
-    place = [axis.name for axis in axes].index(facet)
-    filled = np.isfinite(x)
-    finest = tuple(axis.depth for axis in axes)
-    sums = Margins(np.where(filled, x - (study.mean if filled.any() else 0.0), 0.0), axes, finest)
-    counts = Margins(filled.astype(np.float64), axes, finest)
-    blocks = Blocks(sums, counts, place)
-    depths = depths_of(axes, effects)
-    grand = tuple(0 for _ in axes)
-    rows = np.stack([blocks.row(depth, depths) for depth in (grand, *depths)], axis=1)
-    rows = rows[:, 1:] - rows[:, :1]
-    left = np.full((len(rows), len(depths)), np.nan)
-    if not study.singular and len(left) > 1:
-        whole = np.isfinite(rows).all(axis=(1, 2)) & (np.abs(rows[:, :, :-1]).max(axis=2) > 0).all(axis=1)
-        left[whole] = solved(rows[whole, :, :-1], rows[whole, :, -1], tolerant=True)[0]
-    return study, left
+
+    def __init__(
+        self,
+        scores: Array,
+        facets: Sequence[str],
+        nested: Mapping[str, tuple[str, npt.ArrayLike]],
+        effects: Sequence[Sequence[str]] | None,
+    ) -> None:
+        x, self.axes = sorted_by_group(scores, facets, nested)
+        filled = np.isfinite(x)
+        self.observations = int(filled.sum())
+        full = 0 < self.observations == x.size
+        self.mean = float((x if full else x[filled]).mean()) if self.observations else math.nan
+        self.depths = depths_of(self.axes, effects)
+        finest = self.depths[-1]
+        self.counts: Margins
+        if full:
+            self.sums, self.counts = Margins(x - self.mean, self.axes, finest), FullCounts(self.axes, finest)
+        else:
+            self.sums = Margins(np.where(filled, x - self.mean, 0.0), self.axes, finest)
+            self.counts = Margins(filled.astype(np.float64), self.axes, finest)
+
+    @functools.cached_property
+    def solution(self) -> tuple[Array, bool]:
+        """(effects,): the components, and whether some cannot be told apart."""
+        grand = tuple(0 for _ in self.axes)
+        rows = np.array([self._row(depth) for depth in (grand, *self.depths)])
+        # less those of the grand mean
+        return solved(rows[1:, :-1] - rows[0, :-1], rows[1:, -1] - rows[0, -1])
+
+    def _row(self, depth: Depth) -> list[float]:
+        """The coefficients (effects,) of a margin's equation, and its sum of squares."""
+        joints = [tuple(map(max, depth, other)) for other in self.depths]
+        known = {
+            joint: float(self.counts.shared_out(self.counts.squared(joint)[depth], depth).sum())
+            for joint in dict.fromkeys(joints)
+        }
+        return [*(known[joint] for joint in joints), float(self.counts.shared_out(self.sums[depth] ** 2, depth).sum())]
+
+    def without_each(self, facet: str) -> Array:
+        """(blocks, effects): the components without each level of a facet, or without each group of its levels.
+
+        What one picture contributes to every total is known, so leaving it out is a subtraction and no second pass. A
+        design that falls apart without a block gives NaN for it.
+        """
+        blocks = Blocks(self.sums, self.counts, [axis.name for axis in self.axes].index(facet))
+        grand = tuple(0 for _ in self.axes)
+        rows = np.stack([blocks.row(depth, self.depths) for depth in (grand, *self.depths)], axis=1)
+        rows = rows[:, 1:] - rows[:, :1]
+        left = np.full((len(rows), len(self.depths)), np.nan)
+        if not self.solution[1] and len(left) > 1:
+            whole = np.isfinite(rows).all(axis=(1, 2)) & (np.abs(rows[:, :, :-1]).max(axis=2) > 0).all(axis=1)
+            left[whole] = solved(rows[whole, :, :-1], rows[whole, :, -1], tolerant=True)[0]
+        return left
 
 
 class Blocks:
@@ -252,7 +324,6 @@ class Blocks:
 
     def __init__(self, sums: Margins, counts: Margins, place: int) -> None:
         self.sums, self.counts, self.place = sums, counts, place
-        self.squares: dict[Depth, Margins] = {}
 
     def by_block(self, depth: Depth) -> Depth:
         """The same margin with the blocks kept apart."""
@@ -265,31 +336,31 @@ class Blocks:
         return np.asarray(np.add.reduceat(summed, axis.starts) if depth == 2 else summed)
 
     def row(self, depth: Depth, depths: Sequence[Depth]) -> Array:
+        """(blocks, effects and 1): the coefficients of a margin's equation and its sum of squares, without each block."""
         joints = [tuple(map(max, depth, other)) for other in depths]
         if depth[self.place]:
-            inverse = inverse_of(self.counts[depth])
-            parts = [self._squared(joint)[depth] * inverse for joint in joints]
-            own = np.stack([self.total(part, depth[self.place]) for part in [*parts, self.sums[depth] ** 2 * inverse]])
+            known = {
+                joint: self.total(self.counts.shared_out(self.counts.squared(joint)[depth], depth), depth[self.place])
+                for joint in dict.fromkeys(joints)
+            }
+            squares = self.total(self.counts.shared_out(self.sums[depth] ** 2, depth), depth[self.place])
+            own = np.stack([*(known[joint] for joint in joints), squares])
             return np.asarray((own.sum(axis=1, keepdims=True) - own).T)
         kept = self.by_block(depth)
         inverse = inverse_of(self.counts[depth] - self.counts[kept])
-        columns = []
-        for joint in joints:
-            if joint[self.place]:
-                squared = self._squared(joint)
-                left = squared[depth] - squared[kept]
-            else:
-                resolved = self.by_block(joint)
-                without = (self.counts[joint] - self.counts[resolved]) ** 2
-                left = Margins(without, self.counts.axes, resolved)[kept]
-            columns.append(self.total(left * inverse, 1))
-        columns.append(self.total((self.sums[depth] - self.sums[kept]) ** 2 * inverse, 1))
-        return np.stack(columns, axis=1)
+        known = {joint: self.total(self._left(joint, depth) * inverse, 1) for joint in dict.fromkeys(joints)}
+        squares = self.total((self.sums[depth] - self.sums[kept]) ** 2 * inverse, 1)
+        return np.stack([*(known[joint] for joint in joints), squares], axis=1)
 
-    def _squared(self, joint: Depth) -> Margins:
-        if joint not in self.squares:
-            self.squares[joint] = Margins(self.counts[joint] ** 2, self.counts.axes, joint)
-        return self.squares[joint]
+    def _left(self, joint: Depth, depth: Depth) -> Array:
+        """The squared counts of a margin that are left without each block."""
+        kept = self.by_block(depth)
+        if joint[self.place]:
+            squared = self.counts.squared(joint)
+            return np.asarray(squared[depth] - squared[kept])
+        resolved = self.by_block(joint)
+        without = (self.counts[joint] - self.counts[resolved]) ** 2
+        return Margins(without, self.counts.axes, resolved)[kept]
 
 
 def inverse_of(counts: Array) -> Array:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from hqm.psychometrics.arrays import Array, Numbers
-from hqm.psychometrics.cues import words
 from hqm.psychometrics.folds import Labelled, accuracy, deal, gain_over, majority
 from hqm.psychometrics.leaks import ALPHA, Stratum, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.questions import Questions, without_gaps
 from hqm.psychometrics.result import Coefficient, Status
 
 
@@ -119,7 +118,7 @@ def blind_solvability(
         return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
     if bool(baseline.all()):
         return absent("not_informative", "every type has one label only: the type alone gives it", 1.0)
-    item, feature, size = _features(questions)
+    item, feature, size = Questions.of(questions).features()
     hits = _predict(items, item, feature, size)
     rows = []
     for k, name in enumerate(items.kinds):
@@ -139,29 +138,10 @@ def blind_solvability(
         stratum
         for view in seen
         for stratum in judge_strata(
-            view, lambda of_view, block: _learnt_forward(of_view, item, feature, block), rng, cue="words",
-            tests=tests_in(seen), alpha=alpha,
+            view, _learnt_forward(view.items, item, feature), rng, cue="words", tests=tests_in(seen), alpha=alpha
         )
     )  # fmt: skip
     return Solvability(share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size, strata)
-
-
-def _features(questions: Sequence[str]) -> tuple[Numbers, Numbers, int]:
-    """Pairs of item and feature number, each feature once an item; how many features there are."""
-    place: dict[str, int] = {}
-    known: dict[str, list[int]] = {}
-    item: list[int] = []
-    feature: list[int] = []
-    for i, text in enumerate(questions):
-        if text not in known:
-            split = words(text)
-            padded = f" {' '.join(split)} "
-            features = {f"w {w}" for w in split} | {f"w {a} {b}" for a, b in pairwise(split)}
-            features |= {padded[j : j + k] for k in (3, 4) for j in range(len(padded) - k + 1)}
-            known[text] = [place.setdefault(f, len(place)) for f in sorted(features)]
-        feature += known[text]
-        item += [i] * len(known[text])
-    return np.array(item, dtype=np.int64), np.array(feature, dtype=np.int64), len(place)
 
 
 def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Array:
@@ -171,8 +151,8 @@ def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Arr
     for kind in range(len(items.kinds)):
         member = items.kind == kind
         chosen = member[item]
-        at, what = item[chosen], np.unique(feature[chosen], return_inverse=True)[1]
-        width = int(what.max(initial=-1)) + 1
+        at = item[chosen]
+        what, width = without_gaps(feature[chosen])
         key = items.label[at] * width + what
         whole = np.bincount(key, minlength=count * width)
         for fold in range(items.folds):
@@ -192,34 +172,48 @@ def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Arr
     return hits
 
 
-def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers, block: Numbers) -> Array:
-    """Which items are predicted rightly from the blocks before their own."""
-    hits = np.zeros(len(items.label))
-    count, blocks = len(items.labels), int(block.max(initial=-1)) + 1
+def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers) -> Callable[[Numbers], Array]:
+    """Blocks -> which items are predicted rightly from the blocks before their own."""
+    kinds = []
     for kind in range(len(items.kinds)):
         members = np.flatnonzero(items.kind == kind)
         place = np.full(len(items.label), -1)
         place[members] = np.arange(len(members))
-        chosen = place[item] >= 0
-        at, what = place[item[chosen]], np.unique(feature[chosen], return_inverse=True)[1]
-        label, turn = items.label[members], block[members]
-        width = int(what.max(initial=-1)) + 1
-        key, turn_at = label[at] * width + what, turn[at]
-        order = np.argsort(turn_at, kind="stable")
-        at, what, key = at[order], what[order], key[order]
-        ends = np.searchsorted(turn_at[order], np.arange(blocks + 1))
-        seen, prior = np.zeros(count * width), np.zeros(count)
-        for b in range(blocks):
-            part, test = slice(ends[b], ends[b + 1]), turn == b
-            if b and test.any():
-                with np.errstate(divide="ignore"):
-                    # a label that the blocks before lack is not predicted
-                    score = np.tile(np.log(prior / max(1.0, prior.sum())), (len(members), 1))
-                table = seen.reshape(count, width)
-                weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + max(1, width)))
-                for k in range(count):
-                    score[:, k] += np.bincount(at[part], weights=weight[k][what[part]], minlength=len(members))
-                hits[members[test]] = score[test].argmax(axis=1) == label[test]
-            seen += np.bincount(key[part], minlength=count * width)
-            prior += np.bincount(label[test], minlength=count)
+        at = place[item]
+        chosen = at >= 0
+        kinds.append((members, at[chosen], *without_gaps(feature[chosen])))
+
+    def predict(block: Numbers) -> Array:
+        hits = np.zeros(len(items.label))
+        for members, at, what, width in kinds:
+            right = _from_before(items.label[members], at, what, width, block[members], len(items.labels))
+            hits[members] = right
+        return hits
+
+    return predict
+
+
+def _from_before(label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int) -> Array:
+    """Which items of one type are predicted rightly from the turns before their own."""
+    hits = np.zeros(len(label))
+    blocks = int(turn.max(initial=-1)) + 1
+    # a sort of small numbers takes time in proportion to them
+    order = np.argsort(turn.astype(np.int16)[at], kind="stable")
+    at, what = at[order], what[order]
+    key = label[at] * width + what
+    ends = np.searchsorted(turn[at], np.arange(blocks + 1))
+    seen, prior = np.zeros(count * width), np.zeros(count)
+    for b in range(blocks):
+        part, test = slice(ends[b], ends[b + 1]), turn == b
+        if b and test.any():
+            with np.errstate(divide="ignore"):
+                # a label that the blocks before lack is not predicted
+                score = np.tile(np.log(prior / max(1.0, prior.sum())), (len(label), 1))
+            table = seen.reshape(count, width)
+            weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + max(1, width)))
+            for k in range(count):
+                score[:, k] += np.bincount(at[part], weights=weight[k][what[part]], minlength=len(label))
+            hits[test] = score[test].argmax(axis=1) == label[test]
+        seen += np.bincount(key[part], minlength=count * width)
+        prior += np.bincount(label[test], minlength=count)
     return hits

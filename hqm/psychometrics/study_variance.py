@@ -181,7 +181,7 @@ def _row(sums: Margins, counts: Margins, depth: Depth, depths: list[Depth]) -> l
     own = []
     for other in depths:
         joint = tuple(map(max, depth, other))
-        own.append(float((Margins(counts[joint] ** 2, counts.axes, joint)[depth] * inverse).sum()))
+        own.append(float((counts.squared(joint)[depth] * inverse).sum()))
     return [*own, float((counts[depth] > 0.5).sum()), float((sums[depth] ** 2 * inverse).sum())]
 
 

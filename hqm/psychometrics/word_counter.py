@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from hqm.psychometrics.arrays import Array, Flags, Numbers
-from hqm.psychometrics.folds import Labelled, accuracy, deal, majority
+from hqm.psychometrics.folds import Labelled, accuracy, counted, deal, majority
 from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, untested
 from hqm.psychometrics.result import Coefficient, Status
 
@@ -154,8 +155,8 @@ def _rule(
         hits[test] = _predicted(words[test], threshold, short) == items.label[test]
     view = View(items, ((kind, part, np.ones(len(words), dtype=bool)),))
     (stratum,) = judge_strata(
-        view, lambda of_view, block: _forward(of_view, words, block), rng, cue="number of words", tests=rules, alpha=alpha
-    )  # fmt: skip
+        view, lambda block: _forward(items, words, block), rng, cue="number of words", tests=rules, alpha=alpha
+    )
     threshold, short = learnt
     return LengthRule(
         stratum=stratum,
@@ -169,9 +170,8 @@ def _rule(
 
 def _counts(label: Numbers, words: Numbers) -> Numbers:
     """(2 labels, lengths): how many texts."""
-    table = np.zeros((2, int(words.max(initial=0)) + 1), dtype=np.int64)
-    np.add.at(table, (label, words), 1)
-    return table
+    width = int(words.max(initial=0)) + 1
+    return counted(label * width + words, 2, width)
 
 
 def _threshold(table: Numbers) -> tuple[int, int]:
@@ -205,7 +205,9 @@ def own_words(texts: Sequence[str]) -> list[int]:
     >>> own_words(["Is there a dog in it?", "Is there a big dog in it?", "Is there a cat in it?"])
     [1, 2, 1]
     """
-    split = [[word for word in text.split() if any(map(str.isalnum, word))] for text in texts]
+    parts = [text.split() for text in texts]
+    known = {word for word in set(chain.from_iterable(parts)) if any(map(str.isalnum, word))}
+    split = [[word for word in words if word in known] for words in parts]
     shortest = min(map(len, split), default=0)
     begin = next((i for i in range(shortest) if len({words[i] for words in split}) > 1), shortest)
     left = shortest - begin

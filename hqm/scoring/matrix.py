@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from hqm.types import STATES, Cell, Item
 
 _SELDOM = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
+_IS_ANSWERED, _IS_WITHHELD = (np.array([state in these for state in STATES]) for these in (ANSWERED, WITHHELD))
 
 
 class Sums(dict[str, Array]):
@@ -123,6 +125,11 @@ class ScoreMatrix:
         return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
 
     @cached_property
+    def studies(self) -> dict[Any, Any]:
+        """What was found out about it so far, for whoever asks again."""
+        return {}
+
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         """The items' ids, in the order of the columns."""
         return tuple(item.id for item in self.items)
@@ -166,6 +173,8 @@ class ScoreMatrix:
             The items have no such grouping, or a group reaches over two clusters, so that leaving out one cluster would
             cut it.
         """
+        if not metric.group and not metric.subset and among is None:
+            return Units(self.tallies, self.scored, self.clusters)  # nothing is left out: nothing is copied
         mask = self.mask(metric) if among is None else among
         tallies = {key: values[:, mask] for key, values in self.tallies.items()}
         scored, clusters = self.scored[:, mask], self.clusters[mask]
@@ -201,11 +210,19 @@ class ScoreMatrix:
 
     def score(self, metric: Metric) -> Array:
         """(respondents,): the metric of every respondent, never rounded."""
-        if metric.group:
-            return metric(self.units(metric).sums)
-        mask = self.mask(metric)
-        totals = {key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()}
-        return metric(Sums(totals, len(self.respondents)))
+        if metric not in self._scores:
+            score = metric(self.units(metric).sums if metric.group else self._totals(metric))
+            score.flags.writeable = False  # what is handed to many is changed by none
+            self._scores[metric] = score
+        return self._scores[metric]
+
+    def _totals(self, metric: Metric) -> Sums:
+        mask = self.mask(metric) if metric.subset else slice(None)
+        return Sums({key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()}, len(self.respondents))
+
+    @cached_property
+    def _scores(self) -> dict[Metric, Array]:
+        return {}
 
     def printed(self, metric: Metric) -> Array:
         """(respondents,): what the release prints for every respondent; for display alone."""
@@ -222,12 +239,12 @@ class ScoreMatrix:
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
         """(respondents, items): whether there is an answer that could be read."""
-        return np.isin(self.states, [STATES.index(state) for state in ANSWERED])
+        return np.asarray(_IS_ANSWERED[self.states])
 
     @cached_property
     def withheld(self) -> npt.NDArray[np.bool_]:
         """(respondents, items): whether an answer was withheld and is scored all the same, as the release does."""
-        return self.scored & np.isin(self.states, [STATES.index(state) for state in WITHHELD])
+        return np.asarray(self.scored & _IS_WITHHELD[self.states])
 
     def state_counts(self) -> dict[str, dict[str, int]]:
         """Respondent -> state -> number of answers."""

@@ -20,7 +20,7 @@ with the table it came from. A parser maps the text of an answer to "yes", "no" 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -41,6 +41,11 @@ class Parser:
     reads_negation: bool = False
     """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
     source: str = ""
+    kind: Callable[[str], Hashable] | None = None
+    """Question -> all that the reading of a text takes from it, beside whether it is negated, for texts that are not read
+    against its words; None where that is not said, so that every question is its own kind."""
+    against_words: Callable[[str], bool] = lambda _: False
+    """Whether a text is read against the question's words."""
 
     def __call__(self, text: str, question: str = "", negated: bool = False) -> Polar | None:
         return self.read(text, question, negated)
@@ -139,9 +144,14 @@ def _words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=65536)
-def _asked(question: str) -> tuple[bool, tuple[str, ...]]:
-    """Whether a question is about another one, and its content words."""
-    return _ABOUT_ANOTHER.search(question) is not None, tuple(_words(question))
+def _about_another(question: str) -> bool:
+    return _ABOUT_ANOTHER.search(question) is not None
+
+
+@lru_cache(maxsize=65536)
+def _asked(question: str) -> tuple[str, ...]:
+    """The content words of a question."""
+    return tuple(_words(question))
 
 
 @lru_cache(maxsize=4096)
@@ -162,28 +172,30 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
     return said, _BOTH.match(rest) is not None, words, _NEGATIVE.search(clause) is not None
 
 
-def _restates(clause: Sequence[str], question: Sequence[str]) -> bool:
+def _restates(clause: Sequence[str], question: str) -> bool:
     """Whether a clause repeats the question: all its content words are in the question, in the same order.
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
-    asked = iter(question)
+    written = question.lower()
+    if not all(word in written for word in clause):
+        return False  # seen without taking the question apart
+    asked = iter(_asked(question))
     return all(word in asked for word in clause)
 
 
 def _strict(text: str, question: str, negated: bool) -> Polar | None:
     """The leading yes or no; where that is missing or ambiguous, a restatement of the question decides."""
-    bare = text.strip(" \n.!,*\"'").lower()
+    bare = _bare(text)
     if bare in ("yes", "no"):  # by far the commonest answers
         return bare  # type: ignore[return-value]
     said, both, words, denies = _said(text)
-    about_another, asked = _asked(question)
-    if about_another:
+    if _about_another(question):
         return said  # a restatement would have to be read against what is denied
     if both:
         return None
     # a clause about something else ("No, the sky is cloudy") restates nothing
-    if words is None or (question and not _restates(words, asked)):
+    if words is None or (question and not _restates(words, question)):
         return said
     meant: Polar = "yes" if denies == negated else "no"
     if said is None or said == meant:
@@ -195,22 +207,51 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
     return meant if negated else None
 
 
+def _bare(text: str) -> str:
+    return text.strip(" \n.!,*\"'").lower()
+
+
+def _against_words(text: str) -> bool:
+    """Whether `_strict` reads a text against the question's words: it makes a statement that has words of its own."""
+    return _bare(text) not in ("yes", "no") and bool(_said(text)[2])
+
+
+def _ignored(question: str) -> None:
+    """The kind of every question, for a parser that does not look at questions."""
+
+
 PARSERS: Mapping[str, Parser] = MappingProxyType(
     {
         parser.name: parser
         for parser in (
-            Parser("strict", _strict, reads_negation=True, source="this project"),
-            Parser("pope", _pope, source="AoiDragon/POPE evaluate.py"),
-            Parser("amber", _amber, reads_negation=True, source="junyangwang0410/AMBER inference.py"),
-            Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py"),
-            Parser("vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py"),
+            Parser("strict", _strict, True, "this project", _about_another, _against_words),
+            Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_ignored),
+            Parser("amber", _amber, reads_negation=True, source="junyangwang0410/AMBER inference.py", kind=_ignored),
+            Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py", kind=_ignored),
             Parser(
-                "lmms_eval", _lmms_eval, reads_negation=True, source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py"
+                "vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py", kind=_ignored
             ),
-            Parser("lmms_eval_amber", _lmms_eval_amber, source="EvolvingLMMs-Lab/lmms-eval AMBER discriminative task"),
-            Parser("lmms_eval_hallusion", _contains_yes, source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench"),
-            Parser("faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py"),
-            Parser("last", _last, source="this project"),
+            Parser(
+                "lmms_eval",
+                _lmms_eval,
+                reads_negation=True,
+                source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py",
+                kind=_ignored,
+            ),
+            Parser(
+                "lmms_eval_amber",
+                _lmms_eval_amber,
+                source="EvolvingLMMs-Lab/lmms-eval AMBER discriminative task",
+                kind=_ignored,
+            ),
+            Parser(
+                "lmms_eval_hallusion",
+                _contains_yes,
+                source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench",
+                kind=_ignored,
+            ),
+            Parser("faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py", kind=_ignored),
+            Parser("last", _last, source="this project", kind=_ignored),
         )
     }
 )

@@ -1,0 +1,160 @@
+"""A short answer that is scored once for many items gets the verdict that each of them gives it."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hqm
+from hqm.benchmark.adapter import Adapter
+from hqm.scoring.alike import Verdicts
+from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.parsers import PARSERS
+from hqm.types import Form, Item, Response, Row, State, Verdict
+
+ASKED = (
+    "Is there a dog in the image?",
+    "Is there no dog in the image?",
+    "Is the star larger than the circle?",
+    "Is it true that there is a dog?",
+    'Is "yes" the right answer to "Is there a dog?"?',
+    "Is the number of dogs other than two?",
+    "",
+)
+SAID = (
+    "Yes",
+    "no.",
+    "Yes, there is.",
+    "No, there is no dog.",
+    "Yes, there is a dog.",
+    "There is a cat.",
+    "No, the circle is larger than the star.",
+    "The star is larger than the circle.",
+    "yes and no",
+    "I'm sorry, I cannot help with that.",
+    "I cannot tell.",
+    "...",
+    "",
+    "No, it isn't, and the sky is cloudy",
+    "a match",
+)
+STATES: tuple[State, ...] = ("ok", "truncated", "error", "refused")
+
+
+def form_of(asked: tuple[str, ...]) -> Form:
+    """Every question with both targets, plain and turned round."""
+    rules = ("", "polar.not", "polar.true")
+    combined = itertools.product(asked, ("yes", "no"), rules)
+    items = [
+        Item(f"q{i}", prompt, "yes_no", target, rule=rule, part="abc"[i % 3])
+        for i, (prompt, target, rule) in enumerate(combined)
+    ]
+    return Form("original", tuple(items))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("alike")
+    (made / "card.toml").write_text(
+        'name = "alike"\ntitle = "Alike"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+    )
+    (made / "items.jsonl").write_text('{"id": "q0", "prompt": "Is it?", "target": "yes"}\n')
+    return made
+
+
+def same(ours: ScoreMatrix, plain: ScoreMatrix) -> None:
+    """Two matrices are the same to the last digit."""
+    np.testing.assert_array_equal(ours.values, plain.values)
+    np.testing.assert_array_equal(ours.states, plain.states)
+    np.testing.assert_array_equal(ours.words, plain.words)
+    assert ours.tallies.keys() == plain.tallies.keys()
+    for key in plain.tallies:
+        np.testing.assert_array_equal(ours.tallies[key], plain.tallies[key])
+
+
+@pytest.mark.parametrize("reader", sorted(PARSERS))
+def test_the_table_of_texts_gives_what_every_item_gives_by_itself(folder: Path, reader: str) -> None:
+    plainly = hqm.load(str(folder))
+    benchmark = type(plainly)(plainly.card, folder, reader=reader)
+    form, rng = form_of(ASKED), np.random.default_rng(0)
+    shared = Verdicts(form.items, benchmark.verdict, benchmark.alike)
+    assert 0 < shared.count < len(form.items)
+    for run in range(2):  # the second run finds verdicts that the first one made
+        together = MatrixBuilder(hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets, verdicts=shared)
+        alone = MatrixBuilder(hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets)
+        for r in range(30):
+            rows: list[Row | None] = []
+            for i in range(len(form.items)):
+                state: State = "ok" if r % 3 else STATES[int(rng.choice(4, p=[0.7, 0.1, 0.1, 0.1]))]
+                text = (
+                    SAID[rng.integers(len(SAID))] if i % 7 else f"Yes, number {rng.integers(40)}" + " x" * 200 * (r % 2)
+                )
+                missing = r % 3 == 0 and rng.random() < 0.1
+                rows.append(None if missing else (text, state, "cut short" if state != "ok" else "", i))
+            together.add(f"r{r}", rows)
+            alone.add(f"r{r}", rows)
+        same(together.build("same"), alone.build("same"))
+
+
+@pytest.mark.parametrize("name", ["pope", "amber_d", "hal_eval_d"])
+def test_a_release_whose_rule_says_what_decides_keeps_its_verdicts(data: Path, name: str) -> None:
+    benchmark = next(each for each in hqm.load_all(name, data=data) if each.name == name)
+    rng = np.random.default_rng(1)
+    for scoring in benchmark.scorings:
+        scored_so = type(benchmark)(benchmark.card, benchmark.data, scoring=scoring)
+        form = Form("original", benchmark.original.items[:300])
+        shared = Verdicts(form.items, scored_so.verdict, scored_so.alike)
+        assert 0 < shared.count < 9
+        together = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets, verdicts=shared)
+        alone = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets)
+        for r in range(5):
+            said = [Response(SAID[k]) for k in rng.integers(len(SAID), size=300)]
+            together.add(f"r{r}", said)
+            alone.add(f"r{r}", said)
+        same(together.build(), alone.build())
+
+
+def test_no_item_is_looked_at_for_an_answer_that_is_known(folder: Path) -> None:
+    benchmark = hqm.load(str(folder))
+    form = form_of(ASKED)
+    scored: list[str] = []
+
+    def score(item: Item, response: Response) -> Verdict:
+        scored.append(response.text)
+        return benchmark.verdict(item, response)
+
+    shared = Verdicts(form.items, score, benchmark.alike)
+    builder = MatrixBuilder(hqm.Cell(), form, score, benchmark.subsets, verdicts=shared)
+    for text in ("Yes", "No"):
+        builder.add(text, [Response(text) for _ in form.items])
+    assert 0 < len(scored) == 2 * shared.count < len(form.items)
+
+
+def test_a_rule_that_says_nothing_of_what_decides_looks_at_every_item(folder: Path) -> None:
+    benchmark = hqm.load(str(folder))
+
+    class Own(type(benchmark)):  # type: ignore[misc]
+        def score(self, item: Item, response: Response) -> Verdict:
+            return Verdict(float(item.id == "q3"), {"n": 1.0}, "ok", "yes")
+
+    own = Own(benchmark.card, folder)
+    form = form_of(ASKED)
+    assert Adapter.decides(own, form.items[0]) is None
+    shared = Verdicts(form.items, own.verdict, own.alike)
+    assert shared.count == 0
+    builder = MatrixBuilder(hqm.Cell(), form, own.verdict, own.subsets, verdicts=shared)
+    builder.add("a", [Response("Yes") for _ in form.items])
+    assert np.flatnonzero(builder.build().values[0] == 1).tolist() == [3]
+
+
+@pytest.mark.parametrize("name", sorted(PARSERS))
+def test_a_reading_depends_on_the_questions_kind_alone_unless_it_is_against_its_words(name: str) -> None:
+    reader = PARSERS[name]
+    assert reader.kind is not None
+    for text, negated in itertools.product(SAID, (False, True)):
+        by_kind: dict[object, set[object]] = {}
+        for question in ASKED:
+            by_kind.setdefault(reader.kind(question), set()).add(reader(text, question, negated))
+        assert reader.against_words(text) or all(len(readings) == 1 for readings in by_kind.values())
