@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hqm.respondents.attention import attending_by_rows
-from hqm.respondents.cache import Buffers, Part
+from hqm.respondents.cache import Buffers, Part, Spare
 from hqm.respondents.devices import placed, sent
 from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
@@ -165,7 +165,7 @@ class Running:
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
-def together(parts: Sequence[Running]) -> Running | None:
+def together(parts: Sequence[Running], spare: Spare) -> Running | None:
     """The rows that go on, with room for further tokens; None where all are finished.
 
     A block that parts becomes one block for each of its rows.
@@ -188,7 +188,9 @@ def together(parts: Sequence[Running]) -> Running | None:
         for part, chosen, end in zip(parts, kept, ends, strict=True)
         if chosen
     ]
-    buffers = Buffers.of(taken, wide * _AHEAD)
+    buffers = Buffers.of(taken, wide * _AHEAD, spare)
+    for part in parts:
+        spare.give(part.buffers)
     first = parts[0]
     device, dtype = first.tokens.device, first.hidden.dtype
     count = sum(map(len, kept))
@@ -219,7 +221,7 @@ def together(parts: Sequence[Running]) -> Running | None:
 
 
 def begin(
-    model: Any, blocks: Sequence[Block], prefixes: Sequence[Part], shift: Any, choose: Choose, most: int
+    model: Any, blocks: Sequence[Block], prefixes: Sequence[Part], shift: Any, choose: Choose, most: int, spare: Spare
 ) -> tuple[dict[int, int], Running]:
     """Read the questions of blocks, and draw the first token of every row.
 
@@ -251,7 +253,7 @@ def begin(
             position[b, place] = torch.arange(length, length + len(tail))
     ids, slot, position = sent(texts, device)
     parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD)
+    buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD, spare)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
@@ -290,7 +292,14 @@ def begin(
 
 
 def begin_read(
-    model: Any, blocks: Sequence[Block], prompts: Sequence[Part], shift: Any, scores: Any, choose: Choose, first: int
+    model: Any,
+    blocks: Sequence[Block],
+    prompts: Sequence[Part],
+    shift: Any,
+    scores: Any,
+    choose: Choose,
+    first: int,
+    spare: Spare,
 ) -> tuple[dict[int, int], Running]:
     """Draw the first token of rows whose whole prompts were read.
 
@@ -307,7 +316,7 @@ def begin_read(
 
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
     parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD)
+    buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD, spare)
     lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)

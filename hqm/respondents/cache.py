@@ -7,6 +7,7 @@ different pictures run together, finished ones are let go, and others join.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,39 @@ class Part:
         return Part(layers, range(len(self.rows)), self.begin, self.end)
 
 
+class Spare:
+    """Memory of rows that are finished, for the rows that come: to be given new memory takes as long as to fill it.
+
+    On a GPU torch does this itself.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[torch.Tensor] = []
+
+    def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        """Memory of this shape, with whatever it held before."""
+        import torch
+
+        count = math.prod(shape)
+        fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
+        if not fitting:
+            self._free.clear()
+            # what is never touched takes no memory, and may spare the next ones to ask
+            some = count + count // 4 if like.device.type == "cpu" else count
+            return torch.empty(some, dtype=like.dtype, device=like.device)[:count].view(shape)
+        best = min(fitting, key=lambda f: f.numel())
+        self._free = [f for f in self._free if f is not best]
+        return best[:count].view(shape)
+
+    def give(self, buffers: Buffers) -> None:
+        """Take the memory of rows that nobody reads any longer."""
+        import torch
+
+        for memory in (side for layer in buffers.layers for side in layer):
+            if memory.device.type == "cpu":
+                self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
+
+
 class Buffers:
     """The keys and values of rows that end at the same place, in memory that is longer than they are.
 
@@ -51,10 +85,8 @@ class Buffers:
         self.layers, self.length = layers, length
 
     @classmethod
-    def of(cls, parts: Sequence[Part], room: int) -> Buffers:
+    def of(cls, parts: Sequence[Part], room: int, spare: Spare) -> Buffers:
         """Copy rows so that all end at the same place, with `room` places behind them."""
-        import torch
-
         parts = _joined(parts)
         length = max(end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True))
         count = sum(len(part.rows) for part in parts)
@@ -67,16 +99,14 @@ class Buffers:
             both = []
             for side in (0, 1):
                 like = parts[0].layers[number][side]
-                made = torch.empty(
-                    (count, like.shape[1], length + room, like.shape[3]), dtype=like.dtype, device=like.device
-                )
+                made = spare.taken((count, like.shape[1], length + room, like.shape[3]), like)
                 # what nobody sees is multiplied by a weight of nought, which only a number survives
                 made[:, :, length:] = 0
                 at = 0
                 for part, rows, many, begin, end in moves:
                     first = length - (end - begin)
                     made[at : at + many, :, :first] = 0
-                    made[at : at + many, :, first:length] = part.layers[number][side][rows][:, :, begin:end]
+                    made[at : at + many, :, first:length] = part.layers[number][side][:, :, begin:end][rows]
                     at += many
                 both.append(made)
             layers.append((both[0], both[1]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from hqm.respondents.batching import Taken
 from hqm.respondents.blocks import Running, begin, begin_read, blocks_of, together
-from hqm.respondents.cache import Part
+from hqm.respondents.cache import Part, Spare
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.prefix import Prefill, Questions, decode_rows
 from hqm.respondents.reading import Reader, Seen, Unsplit
@@ -54,6 +54,7 @@ class Flow:
         self._asked: dict[int, Taken] = {}
         self._tokens: dict[int, list[int]] = {}
         self._running: Running | None = None
+        self._spare = Spare()
         self._kept: tuple[Seen, Part, Any] | None = None
         """The prefix of a picture of which further questions wait."""
         self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
@@ -109,7 +110,8 @@ class Flow:
             import torch
 
             shift = torch.cat([shift for _, shift in parts])
-        drawn, fresh = begin(self.model, blocks, [part for part, _ in parts], shift, self.chooser.choose, self._most)
+        read = [part for part, _ in parts]
+        drawn, fresh = begin(self.model, blocks, read, shift, self.chooser.choose, self._most, self._spare)
         last = next(
             (seen for (_, prompt), (seen, _) in zip(taken, split, strict=True) if prompt.picture_key == next_picture),
             None,
@@ -126,7 +128,7 @@ class Flow:
         if self._running is None and not fresh.tired:
             self._running = fresh
         else:
-            self._running = together([part for part in (self._running, fresh) if part is not None])
+            self._running = together([part for part in (self._running, fresh) if part is not None], self._spare)
 
     def _read(
         self,
@@ -154,12 +156,13 @@ class Flow:
         blocks = blocks_of(asked, self.max_tokens)
         read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
         shift = None if shifts[0] is None else torch.cat(shifts)
-        return begin_read(self.model, blocks, read, shift, torch.stack(scores), self.chooser.choose, self.first)
+        choose, scored = self.chooser.choose, torch.stack(scores)
+        return begin_read(self.model, blocks, read, shift, scored, choose, self.first, self._spare)
 
     def step(self) -> None:
         """Draw another token of every row."""
         if self._running is not None and (self._running.full or self._running.tired):
-            self._running = together([self._running])
+            self._running = together([self._running], self._spare)
         if self._running is not None:
             self._note(self._running.step(self.chooser.choose), self._running)
             if not self._running.alive:
