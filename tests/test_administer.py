@@ -15,7 +15,7 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
 from hqm.administration.costs import forecast
-from tests.conftest import recorded
+from tests.conftest import Run, recorded
 
 HQM = [sys.executable, "-m", "hqm.cli"]
 
@@ -292,3 +292,26 @@ def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, d
         ("No", "ok", "", {}),
     ]  # fmt: skip
     assert list(recording.answers) == ["q0", "q1", "q2", "q3", "q4"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked from a process that imports ahead")
+def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
+    """Four questions: this process never imports torch, and the answers are those of one that does."""
+    words = ["run", "shapes_yesno", "-r", "hf/shapes:small", "--limit", "4", "--runs", "1", "-q"]
+    code = (
+        "import contextlib, sys\nfrom hqm.__main__ import main\n"
+        f"sys.argv = {['hqm', *words, '--store', str(tmp_path / 'away.sqlite')]!r}\n"
+        "with contextlib.suppress(SystemExit):\n    main()\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "False"
+    status, _, err = run(*words, "--workers", 1, "--store", tmp_path / "here.sqlite")
+    assert status == 0, err
+    told = []
+    for name in ("away", "here"):
+        with Store(tmp_path / f"{name}.sqlite", readonly=True) as store:
+            rows = store.select("SELECT digest, run, text FROM answers JOIN asks ON asks.id = ask ORDER BY digest, run")
+            told.append([tuple(row) for row in rows])
+    assert told[0] == told[1]
+    assert len(told[0]) == 8, "two forms"

@@ -29,6 +29,10 @@ from hqm.types import Response
 
 SHARD = 4096
 """Requests a worker takes at a time; the questions about one picture stay together."""
+_FEW = 256
+"""Requests below which a further process gains nothing."""
+_AHEAD = threading.Event()
+"""Set when the server that workers are forked from has begun to import what they need."""
 _LOSSES = 3
 """Workers that a shard may lose before its respondent is given up: the shard may be what kills them."""
 _TINY = 50_000_000
@@ -93,6 +97,7 @@ def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
         from multiprocessing.forkserver import ensure_running
 
         ensure_running()
+        _AHEAD.set()
 
 
 def _context() -> Any:
@@ -110,12 +115,13 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     away = [i for i in range(len(work)) if i not in here and work[i][1]]
     gpus = local_gpus([work[i][0] for i in away])
     count = worker_count(workers, [work[i][0] for i in away], gpus)
-    # workers somebody asked for all get something to do, and a GPU must not wait for the last shard of another
-    small = max(64, sum(len(work[i][1]) for i in away) // (4 * count))
-    size = min(SHARD, small) if gpus or workers > 1 else SHARD
+    asked = sum(len(work[i][1]) for i in away)
+    size = shard_size(asked, count, even=bool(gpus) or workers > 1)
     shards = [(i, shard) for i in away for shard in shards_of(work[i][1], size)]
     count = min(count, len(shards))
-    if count < 2:
+    # to import torch takes longer than a few hundred answers: let the process that has begun to do it
+    begun = workers == 0 and _AHEAD.is_set() and "torch" not in sys.modules
+    if count < 2 and not begun:
         here, shards = list(range(len(work))), []
     if shards:
         yield from _spread(work, shards, count, stop, gpus)
@@ -153,6 +159,19 @@ def _told_to_finish(respondent: Respondent) -> bool:
     if finish is not None:
         finish()
     return finish is not None
+
+
+def shard_size(asked: int, count: int, *, even: bool) -> int:
+    """How many requests a worker takes at a time.
+
+    Workers that somebody asked for all get something to do (`even`), and a GPU must not wait for the last shard of another.
+    Several workers on processors share what there is, unless it is little.
+
+    >>> shard_size(600, 2, even=False), shard_size(100_000, 2, even=False), shard_size(600, 2, even=True)
+    (300, 4096, 75)
+    """
+    least = max(64, asked // (4 * count)) if even else max(_FEW, -(-asked // count))
+    return min(SHARD, least)
 
 
 def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[Request]]:
