@@ -70,3 +70,5 @@ def test_decoders_attend_by_rows_and_generate_does_not(
     fused = make_respondent(f"hf/{made(name)}?attention=eager")
     assert texts(answers(fused, asked(pictures, 0.0))) == by_rows
     assert len(seen) == before, "attention that was asked for is left alone"
+    answers(make_respondent(f"hf/{made(name)}?dtype=bfloat16"), asked(pictures, 0.0))
+    assert len(seen) == before, "in 16 bits the fused form keeps its sums in 32"

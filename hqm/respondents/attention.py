@@ -52,10 +52,15 @@ def by_rows(
 
 @contextmanager
 def attending_by_rows(model: Any) -> Iterator[bool]:
-    """Have a model's decoder attend by rows within; false where it stays as it is: on a GPU, or without fused attention."""
+    """Have a model's decoder attend by rows within; false where it stays as it is.
+
+    That is on a GPU, without fused attention, and in 16 bits: there the fused form keeps its sums in 32.
+    """
+    import torch
+
     config = model.get_decoder().config
     before = config._attn_implementation
-    if model.device.type != "cpu" or before != "sdpa":
+    if model.device.type != "cpu" or before != "sdpa" or model.dtype not in (torch.float32, torch.float64):
         yield False
         return
     from transformers import AttentionInterface
