@@ -308,10 +308,10 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
     assert done.stdout.splitlines()[-1] == "False"
     status, _, err = run(*words, "--workers", 1, "--store", tmp_path / "here.sqlite")
     assert status == 0, err
-    told = []
+    answers = []
     for name in ("away", "here"):
         with Store(tmp_path / f"{name}.sqlite", readonly=True) as store:
             rows = store.select("SELECT digest, run, text FROM answers JOIN asks ON asks.id = ask ORDER BY digest, run")
-            told.append([tuple(row) for row in rows])
-    assert told[0] == told[1]
-    assert len(told[0]) == 8, "two forms"
+            answers.append([tuple(row) for row in rows])
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == 8, "two forms"
