@@ -74,6 +74,7 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
 def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
+    _expect_workers(path, options)
     with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
         session = session_of(benchmarks, opened, options)
         complete = _administer(session)
@@ -168,11 +169,6 @@ def audit(
 
     Its reliability, validity and coverage are written as a report and as audit.json.
     """
-    from hqm.auditing.auditor import audit as audit_of
-    from hqm.benchmark.finding_lists import findings_csv
-    from hqm.commands import show, show_expected, show_logs
-    from hqm.respondents.waits import waiting
-
     if table is not None:
         if benchmarks:
             remedy = "Leave out one of the two."
@@ -186,6 +182,13 @@ def audit(
         raise UsageError("no benchmark is named", remedy="Name one, or a published table with --table.")
     folder = out or (report.parent if report else Path("out") / stem(benchmarks))
     path = store_path(benchmarks, options.output.store, folder)
+    if not offline:
+        _expect_workers(path, options)
+    from hqm.auditing.auditor import audit as audit_of
+    from hqm.benchmark.finding_lists import findings_csv
+    from hqm.commands import show, show_expected, show_logs
+    from hqm.respondents.waits import waiting
+
     page = report or folder / "report.html"
     wanted = options.output
     store: AbstractContextManager[Store]
@@ -226,6 +229,17 @@ def audit(
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
+
+
+def _expect_workers(path: Path, options: RunOptions) -> None:
+    """Where nobody was ever asked, let workers import what the embedded models need while the benchmarks are read."""
+    who, machine = options.who, options.machine
+    if path.exists() or options.output.dry_run or who.recorded or machine.engine != "local" or machine.workers:
+        return
+    if all(name.startswith("hf/shapes:") for name in who.respondents) and machine.device in ("auto", "cpu"):
+        from hqm.administration.engines.local import import_ahead
+
+        import_ahead()
 
 
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:

@@ -18,8 +18,8 @@ from hqm.respondents.devices import placed, sent
 from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
 
-_AHEAD = 32
-"""Tokens of every row for which room is made at a time."""
+AHEAD = 32
+"""Tokens of every row for which room is made at a time, where it is not known that answers are shorter."""
 _WIDEST = 2
 """Questions and answers beside each other take so many times the places of their prefix at most: else it is repeated."""
 _TIRED = 0.75
@@ -165,8 +165,8 @@ class Running:
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
-def together(parts: Sequence[Running], spare: Spare) -> Running | None:
-    """The rows that go on, with room for further tokens; None where all are finished.
+def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | None:
+    """The rows that go on, with room for `ahead` further tokens of each; None where all are finished.
 
     A block that parts becomes one block for each of its rows.
     """
@@ -188,7 +188,7 @@ def together(parts: Sequence[Running], spare: Spare) -> Running | None:
         for part, chosen, end in zip(parts, kept, ends, strict=True)
         if chosen
     ]
-    buffers = Buffers.of(taken, wide * _AHEAD, spare)
+    buffers = Buffers.of(taken, wide * ahead, spare)
     for part in parts:
         spare.give(part.buffers)
     first = parts[0]
@@ -221,7 +221,14 @@ def together(parts: Sequence[Running], spare: Spare) -> Running | None:
 
 
 def begin(
-    model: Any, blocks: Sequence[Block], prefixes: Sequence[Part], shift: Any, choose: Choose, most: int, spare: Spare
+    model: Any,
+    blocks: Sequence[Block],
+    prefixes: Sequence[Part],
+    shift: Any,
+    choose: Choose,
+    most: int,
+    ahead: int,
+    spare: Spare,
 ) -> tuple[dict[int, int], Running]:
     """Read the questions of blocks, and draw the first token of every row.
 
@@ -233,6 +240,8 @@ def begin(
         Of shape (blocks, 1), or None.
     most
         About how many tokens a forward pass may hold.
+    ahead
+        For how many tokens of each row room is made.
     """
     import torch
 
@@ -253,7 +262,7 @@ def begin(
             position[b, place] = torch.arange(length, length + len(tail))
     ids, slot, position = sent(texts, device)
     parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prefixes, width if parting else width + wide * _AHEAD, spare)
+    buffers = Buffers.of(prefixes, width if parting else width + wide * ahead, spare)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
@@ -299,6 +308,7 @@ def begin_read(
     scores: Any,
     choose: Choose,
     first: int,
+    ahead: int,
     spare: Spare,
 ) -> tuple[dict[int, int], Running]:
     """Draw the first token of rows whose whole prompts were read.
@@ -311,12 +321,14 @@ def begin_read(
         What the model says of the token behind each, shape (blocks, vocabulary).
     first
         The position of a prompt's first token.
+    ahead
+        For how many tokens of each row room is made.
     """
     import torch
 
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
     parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prompts, 0 if parting else wide * _AHEAD, spare)
+    buffers = Buffers.of(prompts, 0 if parting else wide * ahead, spare)
     lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)

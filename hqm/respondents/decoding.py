@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ _FREE = 0.25
 _SHORT, _TOGETHER = 16, 64
 """Rows that plain `generate` answers together at most, where answers may be longer than a few tokens: the longest is waited for."""
 _HELD = 0.25
-"""Seconds for which answers are held, so that many are stored together."""
+"""Seconds for which answers are held, so that many are stored together; the first are not."""
+_FIRST = 64
+"""Rows at most that are taken up before there is an answer: somebody waits to see the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +145,10 @@ class Engine:
 
         running, largest = flow(), 0
         held: list[tuple[int, Drawn | None]] = []
-        handed_over = time.monotonic()
+        handed_over = -math.inf
         while waiting.more or running.alive:
             joins = self._joins
-            most = min(limit, self.most or limit)
+            most = min(limit, self.most or limit, _FIRST if handed_over == -math.inf else limit)
             if not joins and max_tokens > _SHORT:
                 most = min(most, _TOGETHER)
             free, taken = most - running.alive, list[Taken]()

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from hqm.respondents.batching import Taken
-from hqm.respondents.blocks import Running, begin, begin_read, blocks_of, together
+from hqm.respondents.blocks import AHEAD, Running, begin, begin_read, blocks_of, together
 from hqm.respondents.cache import Part, Spare
 from hqm.respondents.drawing import Chooser
 from hqm.respondents.prefix import Prefill, Questions, decode_rows
@@ -55,6 +55,8 @@ class Flow:
         self._tokens: dict[int, list[int]] = {}
         self._running: Running | None = None
         self._spare = Spare()
+        self._longest = 0
+        """The tokens of the longest answer so far."""
         self._kept: tuple[Seen, Part, Any] | None = None
         """The prefix of a picture of which further questions wait."""
         self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
@@ -64,6 +66,12 @@ class Flow:
     def alive(self) -> int:
         """How many rows are being answered."""
         return len(self._asked)
+
+    @property
+    def _ahead(self) -> int:
+        """For how many tokens room is made: every step reads all of it, and answers are mostly as long as those before."""
+        longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
+        return min(AHEAD, longest) if self._longest else AHEAD
 
     @property
     def unfinished(self) -> list[Taken]:
@@ -111,7 +119,7 @@ class Flow:
 
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
-        drawn, fresh = begin(self.model, blocks, read, shift, self.chooser.choose, self._most, self._spare)
+        drawn, fresh = begin(self.model, blocks, read, shift, self.chooser.choose, self._most, self._ahead, self._spare)
         last = next(
             (seen for (_, prompt), (seen, _) in zip(taken, split, strict=True) if prompt.picture_key == next_picture),
             None,
@@ -128,7 +136,9 @@ class Flow:
         if self._running is None and not fresh.tired:
             self._running = fresh
         else:
-            self._running = together([part for part in (self._running, fresh) if part is not None], self._spare)
+            self._running = together(
+                [part for part in (self._running, fresh) if part is not None], self._ahead, self._spare
+            )
 
     def _read(
         self,
@@ -157,12 +167,12 @@ class Flow:
         read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
         shift = None if shifts[0] is None else torch.cat(shifts)
         choose, scored = self.chooser.choose, torch.stack(scores)
-        return begin_read(self.model, blocks, read, shift, scored, choose, self.first, self._spare)
+        return begin_read(self.model, blocks, read, shift, scored, choose, self.first, self._ahead, self._spare)
 
     def step(self) -> None:
         """Draw another token of every row."""
         if self._running is not None and (self._running.full or self._running.tired):
-            self._running = together([self._running], self._spare)
+            self._running = together([self._running], self._ahead, self._spare)
         if self._running is not None:
             self._note(self._running.step(self.chooser.choose), self._running)
             if not self._running.alive:
@@ -182,6 +192,7 @@ class Flow:
 
     def _finish(self, row: int, tokens: list[int]) -> None:
         del self._asked[row]
+        self._longest = max(self._longest, len(tokens))
         self.finished.append((row, tokens))
 
     def _fits(self, seen: Seen, tail: Sequence[int]) -> bool:

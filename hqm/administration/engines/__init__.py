@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from hqm.administration.engines.local import Batch, Stop, Work, get_ready, never
+from hqm.administration.engines.local import Batch, Stop, Work, get_ready, import_ahead, never
 from hqm.errors import UsageError
 
 Engine = Callable[[Work, Stop], Iterator[Batch]]
@@ -58,4 +58,4 @@ def make_engine(
     )
 
 
-__all__ = ["ENGINES", "Batch", "Engine", "Stop", "Work", "get_ready", "make_engine", "never"]
+__all__ = ["ENGINES", "Batch", "Engine", "Stop", "Work", "get_ready", "import_ahead", "make_engine", "never"]

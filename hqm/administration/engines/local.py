@@ -89,11 +89,13 @@ def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
 def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
     """Begin to import what worker processes need for these respondents, if there are going to be any; nothing is waited for."""
     movable = [respondent for respondent in respondents if getattr(respondent, "movable", False)]
-    if (
-        movable
-        and worker_count(workers, movable, local_gpus(movable)) > 1
-        and _context().get_start_method() == "forkserver"
-    ):
+    if movable and worker_count(workers, movable, local_gpus(movable)) > 1:
+        import_ahead()
+
+
+def import_ahead() -> None:
+    """Begin to import what worker processes need, where they are forked and a core is free; nothing is waited for."""
+    if _context().get_start_method() == "forkserver" and len(os.sched_getaffinity(0)) > 1:
         from multiprocessing.forkserver import ensure_running
 
         ensure_running()
@@ -120,7 +122,7 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     shards = [(i, shard) for i in away for shard in shards_of(work[i][1], size)]
     count = min(count, len(shards))
     # to import torch takes longer than a few hundred answers: let the process that has begun to do it
-    begun = workers == 0 and _AHEAD.is_set() and "torch" not in sys.modules
+    begun = workers == 0 and _AHEAD.is_set() and "torch" not in sys.modules and all(is_tiny(work[i][0]) for i in away)
     if count < 2 and not begun:
         here, shards = list(range(len(work))), []
     if shards:
