@@ -159,6 +159,24 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
         assert 2 <= sum(seen) <= 3, f"{name}: {seen}"
 
 
+@pytest.mark.parametrize("name", ["blip2", "blip2_t5", "instructblip"])
+def test_a_picture_is_cut_once_where_prompts_do_not_come_apart(
+    name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    respondent: Any = make_respondent(f"hf/{made(name)}")
+    answers(respondent, asked(pictures[:1], 0.0))  # checked against plain generate, which looks again
+    kind, cut = type(respondent._loaded.processor.image_processor), []
+    before = kind.__call__
+
+    def count(self: Any, images: Any, *args: Any, **more: Any) -> Any:
+        cut.extend(images)
+        return before(self, images, *args, **more)
+
+    monkeypatch.setattr(kind, "__call__", count)
+    answers(respondent, asked(pictures, 0.0))
+    assert len(cut) <= 3, f"{len(asked(pictures, 0.0))} requests about three pictures"
+
+
 def test_a_question_before_the_picture_is_said(
     made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -310,6 +310,7 @@ class Engine:
             inputs = self.reader.joined(self.reader.split(prompts, one_head=False))
         except Unsplit:
             inputs = None
+        inputs = self.reader.inputs(prompts, again=True) if inputs is None else inputs
         with self.tower.replayed(outputs):
             return self._plain(taken, chooser, max_tokens, inputs)
 

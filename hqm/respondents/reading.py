@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
@@ -13,6 +14,8 @@ from hqm.respondents.loading import Loaded
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
+_PIXELS = 64
+"""Pictures of which the pixels are kept; more are kept only where they are read together."""
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
 
 
@@ -101,6 +104,8 @@ class Reader:
         self.model, self.processor, self.tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         self.nested = loaded.family.nested
         self._making = making(loaded, loaded.model.device)
+        self._pixels: dict[Any, dict[str, Any]] = {}
+        """What the processor made of each picture alone, for prompts that do not come apart."""
         self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
         self.lock = Lock()
@@ -110,13 +115,53 @@ class Reader:
         self._sound: set[int] = set()
         """First tokens of questions that are known to stay themselves behind a picture."""
 
-    def inputs(self, prompts: Sequence[Prompt]) -> Any:
-        """The whole prompts as tensors on the model's device, padded on the left."""
-        return self._made(prompts).to(self.model.device, dtype=self.model.dtype)
+    def inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
+        """The whole prompts as tensors on the model's device, padded on the left.
 
-    def _made(self, prompts: Sequence[Prompt]) -> Any:
+        Parameters
+        ----------
+        again
+            Whether the same pictures are going to be read with other questions: what is made of them is kept.
+        """
+        return self._made(prompts, again=again).to(self.model.device, dtype=self.model.dtype)
+
+    @contextmanager
+    def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
+        """Within it the processor cuts and scales each picture once, where it makes one row of each tensor of a picture."""
+        import torch
+
+        keys = [p.picture_key for p in prompts if p.picture is not None]
+        pictures = getattr(self.processor, "image_processor", None)
+        if not keys or pictures is None:
+            yield
+            return
+
+        def made(images: Any, *given: Any, **settings: Any) -> Any:
+            listed = list(images) if isinstance(images, (list, tuple)) else [images]
+            flat = [one for own in listed for one in own] if isinstance(listed[0], (list, tuple)) else listed
+            for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
+                if key not in self._pixels:
+                    alone = [[picture]] if flat is not listed else [picture]
+                    self._pixels[key] = dict(pictures(alone, *given, **settings))
+            rows = [self._pixels[key] for key in keys if key in self._pixels]
+            shapes = {tuple((name, getattr(value, "shape", ())) for name, value in row.items()) for row in rows}
+            if len(rows) < len(flat) or len(shapes) > 1 or any(shape[:1] != (1,) for _, shape in next(iter(shapes))):
+                return pictures(images, *given, **settings)
+            return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
+
+        from transformers import BatchFeature
+
+        if len(self._pixels) > _PIXELS:
+            self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}
+        self.processor.image_processor = _Once(pictures, made)
+        try:
+            yield
+        finally:
+            self.processor.image_processor = pictures
+
+    def _made(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
         """What the processor makes of prompts, where it makes it: its tokens are read here, and need not come back."""
-        with self.lock:
+        with self.lock, self._remembering(prompts) if again else nullcontext():
             return self._processed(prompts)
 
     def _processed(self, prompts: Sequence[Prompt]) -> Any:
@@ -262,6 +307,7 @@ class Reader:
         """Let go of the pictures seen."""
         self._seen.clear()
         self._ahead.clear()
+        self._pixels.clear()
 
     def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
         """The inputs of whole prompts from what is known of their pictures; None where pictures differ in shape."""
@@ -286,3 +332,16 @@ class Reader:
         tensors = {key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors}
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}
+
+
+class _Once:
+    """A processor of pictures that is called another way; in everything else it is what it was."""
+
+    def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
+        self._pictures, self._made = pictures, made
+
+    def __call__(self, images: Any, *given: Any, **settings: Any) -> Any:
+        return self._made(images, *given, **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pictures, name)

@@ -31,13 +31,15 @@ class Tower:
         self._known.clear()
 
     def of_prompts(self, prompts: Sequence[Prompt]) -> list[Any]:
-        """Its output for the pictures of prompts that do not come apart, one picture at a time."""
-        known = {prompt.picture_key: self._known.get(prompt.picture_key) for prompt in prompts}
-        for prompt in prompts:
-            if known[prompt.picture_key] is None:
-                known[prompt.picture_key] = self._output(self.reader.inputs([prompt]))
-        self._known = known
-        return [known[prompt.picture_key] for prompt in prompts]
+        """Its output for the pictures of prompts that do not come apart."""
+        known = {p.picture_key: self._known[p.picture_key] for p in prompts if p.picture_key in self._known}
+        new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
+        try:
+            parts = _parted(self._output(self.reader.inputs(new, again=True)), [1] * len(new)) if new else []
+        except Unsplit:  # several rows of a picture went in
+            parts = [self._output(self.reader.inputs([prompt], again=True)) for prompt in new]
+        self._known = known | {prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)}
+        return [self._known[prompt.picture_key] for prompt in prompts]
 
     @contextmanager
     def kept(self, prompts: Sequence[Seen]) -> Iterator[None]:

@@ -119,7 +119,7 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     count = worker_count(workers, [work[i][0] for i in away], gpus)
     asked = sum(len(work[i][1]) for i in away)
     size = shard_size(asked, count, even=bool(gpus) or workers > 1)
-    shards = [(i, shard) for i in away for shard in shards_of(work[i][1], size)]
+    shards = tapered([(i, shard) for i in away for shard in shards_of(work[i][1], size)], count)
     count = min(count, len(shards))
     # to import torch takes longer than a few hundred answers: let the process that has begun to do it
     begun = workers == 0 and _AHEAD.is_set() and "torch" not in sys.modules and all(is_tiny(work[i][0]) for i in away)
@@ -186,6 +186,23 @@ def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[R
             end += 1
         yield ordered[start:end]
         start = end
+
+
+def tapered(shards: Sequence[tuple[int, list[Request]]], count: int) -> list[tuple[int, list[Request]]]:
+    """Cut the last large shards into quarters, so that no worker waits long for another's last one.
+
+    >>> from pathlib import Path
+    >>> from hqm import Request, Sampling
+    >>> many = [Request("Is there a dog?", Path(f"{n}.png"), Sampling(), n) for n in range(4096)]
+    >>> [len(shard) for _, shard in tapered([(0, many), (1, many), (2, many[:300])], 2)]
+    [4096, 1024, 1024, 1024, 1024, 300]
+    """
+    last = len(shards) - count if count > 1 else len(shards)
+    return [
+        (i, part)
+        for place, (i, shard) in enumerate(shards)
+        for part in (shards_of(shard, len(shard) // 4) if place >= last and len(shard) > 4 * _FEW else [shard])
+    ]
 
 
 @dataclass
