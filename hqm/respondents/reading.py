@@ -138,7 +138,7 @@ class Reader:
 
         def made(images: Any, *given: Any, **settings: Any) -> Any:
             listed = list(images) if isinstance(images, (list, tuple)) else [images]
-            flat = [one for own in listed for one in own] if isinstance(listed[0], (list, tuple)) else listed
+            flat = [picture for own in listed for picture in own] if isinstance(listed[0], (list, tuple)) else listed
             for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
                 if key not in self._pixels:
                     alone = [[picture]] if flat is not listed else [picture]
