@@ -294,19 +294,6 @@ def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, d
     assert list(recording.answers) == ["q0", "q1", "q2", "q3", "q4"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked from a process that imports ahead")
-def test_workers_import_no_scipy_and_find_it_when_it_is_called() -> None:
-    """Transformers imports scipy.optimize with every model, for the losses of object detectors: half a second of every start."""
-    code = (
-        "import sys\nimport hqm.administration.engines.warm\n"
-        "print('transformers.modeling_utils' in sys.modules, any(m.split('.')[0] == 'scipy' for m in sys.modules))\n"
-        "from transformers.loss import loss_for_object_detection as losses\n"
-        "print(*(side.tolist() for side in losses.linear_sum_assignment([[4, 1], [2, 5]])))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout.splitlines() == ["True False", "[0, 1] [1, 0]"]
-
-
 def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
     """Four questions: this process never imports torch, and the answers are those of one that does."""
     words = ["run", "shapes_yesno", "-r", "hf/shapes:small", "--limit", "4", "--runs", "1", "-q"]

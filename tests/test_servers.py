@@ -222,7 +222,7 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
 def running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended while it was read
         return False
 
 

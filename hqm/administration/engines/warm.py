@@ -14,14 +14,15 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 import gc  # noqa: E402
 import importlib  # noqa: E402
 import os  # noqa: E402
-import sys  # noqa: E402
 from contextlib import suppress  # noqa: E402
-from types import FrameType, ModuleType  # noqa: E402
+from types import FrameType  # noqa: E402
 from typing import Any  # noqa: E402
+
+from hqm.administration.engines.later import execute_later  # noqa: E402
 
 _DRIVER = os.getppid()
 _MODULES = (
-    "torch",
+    "torch.distributed",
     "hqm.administration.engines.local",
     "hqm.respondents.transformers",
     "transformers.models.auto.modeling_auto",
@@ -37,32 +38,17 @@ def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
         os._exit(1)
 
 
-class _Later(ModuleType):
-    """Stands for a module whose functions are called by nobody who only answers: a call imports the module."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            return getattr(importlib.import_module(self.__name__), name)(*arguments, **named)
-
-        return call
-
-
-# every model's module imports the losses of object detectors, and those import scipy.optimize: half a second for training alone
-_LATER = "scipy.optimize"
-if _LATER not in sys.modules:
-    sys.modules[_LATER] = _Later(_LATER)
+execute_later()
 gc.disable()  # what is imported stays: to search it for circles of values is a quarter of the time
 _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 for _name in _MODULES:
     with suppress(Exception):  # whatever it is, a worker meets it again, and says it
-        importlib.import_module(_name)
+        _imported: Any = importlib.import_module(_name)
+        if _name == "torch.distributed":
+            # a worker is alone: transformers leaves out what spreads a model over several, as where torch is built without
+            _imported.is_available = lambda: False
 signal.setitimer(signal.ITIMER_REAL, 0)
 signal.signal(signal.SIGALRM, _BEFORE)
-if isinstance(sys.modules[_LATER], _Later):
-    del sys.modules[_LATER]
 gc.freeze()
 gc.enable()
