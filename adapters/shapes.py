@@ -65,6 +65,10 @@ class Shapes(Benchmark):
             return super().score(item, response)
         return chair_tally(mentioned(response.text), self.kinds[item.image or ""], response.text)
 
+    def decides(self, item: Item) -> str | None:
+        """The target of a yes/no question."""
+        return str(item.target) if item.task == "yes_no" else None
+
     def judges(self) -> Mapping[str, Any]:
         """The scene oracle."""
         return {"oracle": self._oracle}

@@ -27,8 +27,15 @@ _TEXTS = 1 << 14
 
 def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
     """The things that a name in the text may mean."""
-    parts = {key: match.groupdict().get(f"{key}{suffix}") for key in ("size", "color", "shape")}
-    return [t for t in scene.things if all(value in (None, getattr(t, key)) for key, value in parts.items())]
+    said = match.groupdict()
+    size, color, shape = (said.get(f"{part}{suffix}") for part in ("size", "color", "shape"))
+    return [
+        thing
+        for thing in scene.things
+        if (size is None or thing.size == size)
+        and (color is None or thing.color == color)
+        and (shape is None or thing.shape == shape)
+    ]
 
 
 def _exists(scene: Scene, match: re.Match[str]) -> bool:

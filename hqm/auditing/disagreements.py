@@ -124,7 +124,8 @@ def examples(
         gap = _gaps(first, matrix)
         gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
     scenes = _Scenes(benchmark, answers, judges, forms, respondents, matrices, labelled)
-    return [scenes.example(first.items[i], gaps, i) for i in _chosen(first.items, gaps, most)]
+    means = {facet: _mean(gap) for facet, gap in gaps.items()}
+    return [scenes.example(first.items[i], gaps, means, i) for i in _chosen(first.items, means, most)]
 
 
 def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
@@ -143,11 +144,10 @@ def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _chosen(items: Sequence[Item], gaps: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
-    """The items to show, facet by facet, types taking turns."""
+    """The items to show, facet by facet, types taking turns; `gaps` are the means over respondents."""
     chosen: dict[int, None] = {}
     share = -(-most // max(len(gaps), 1))
-    for gap in gaps.values():
-        means = _mean(gap)
+    for means in gaps.values():
         queues: dict[str | None, list[int]] = {}
         for i in np.argsort(-means, kind="stable"):
             if means[i] > 0 and int(i) not in chosen:
@@ -182,8 +182,14 @@ class _Scenes:
         self._places = {name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()}
         self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *labelled)}
 
-    def example(self, item: Item, gaps: Mapping[str, npt.NDArray[np.float64]], column: int) -> Example:
-        facets = {facet: float(_mean(gap)[column]) for facet, gap in gaps.items()}
+    def example(
+        self,
+        item: Item,
+        gaps: Mapping[str, npt.NDArray[np.float64]],
+        means: Mapping[str, npt.NDArray[np.float64]],
+        column: int,
+    ) -> Example:
+        facets = {facet: float(mean[column]) for facet, mean in means.items()}
         names = list(next(iter(self.matrices.values())).respondents)
         known = np.stack([np.nan_to_num(gap[:, column]) for gap in gaps.values()]).sum(axis=0)
         order = [names[i] for i in np.argsort(-known, kind="stable")][:ANSWERERS]

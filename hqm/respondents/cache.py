@@ -33,7 +33,7 @@ class Part:
     def copied(self) -> Part:
         """These rows alone, in memory of their own."""
         rows = placed(self.rows, self.layers[0][0].device)
-        layers = [(keys[rows], values[rows]) for keys, values in self.layers]
+        layers = [(keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in self.layers]
         return Part(layers, range(len(self.rows)), self.begin, self.end)
 
 
@@ -47,16 +47,17 @@ class Spare:
         self._free: list[torch.Tensor] = []
 
     def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
-        """Memory of this shape, with whatever it held before."""
+        """Memory of this shape, with whatever it held before: numbers, on a CPU."""
         import torch
 
         count = math.prod(shape)
         fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
         if not fitting:
             self._free.clear()
-            # what is never touched takes no memory, and may spare the next ones to ask
-            some = count + count // 4 if like.device.type == "cpu" else count
-            return torch.empty(some, dtype=like.dtype, device=like.device)[:count].view(shape)
+            if like.device.type != "cpu":
+                return torch.empty(shape, dtype=like.dtype, device=like.device)
+            # some more may spare the next ones to ask
+            return torch.zeros(count + count // 4, dtype=like.dtype)[:count].view(shape)
         best = min(fitting, key=lambda f: f.numel())
         self._free = [f for f in self._free if f is not best]
         return best[:count].view(shape)
@@ -94,19 +95,22 @@ class Buffers:
         device = parts[0].layers[0][0].device
         moves = [(part, _chosen(rows, device), len(rows), begin, end)
                  for part in parts for rows, begin, end in _alike(part)]  # fmt: skip
+        # what nobody sees is multiplied by a weight of nought, which only a number survives; 16 bits hold infinity soon
+        numbers = device.type == "cpu" and parts[0].layers[0][0].dtype.itemsize >= 4
         layers = []
         for number in range(len(parts[0].layers)):
             both = []
             for side in (0, 1):
                 like = parts[0].layers[number][side]
                 made = spare.taken((count, like.shape[1], length + room, like.shape[3]), like)
-                # what nobody sees is multiplied by a weight of nought, which only a number survives
-                made[:, :, length:] = 0
+                if not numbers:
+                    made[:, :, length:] = 0
                 at = 0
                 for part, rows, many, begin, end in moves:
                     first = length - (end - begin)
-                    made[at : at + many, :, :first] = 0
-                    made[at : at + many, :, first:length] = part.layers[number][side][:, :, begin:end][rows]
+                    if not numbers:
+                        made[at : at + many, :, :first] = 0
+                    _copy(part.layers[number][side][:, :, begin:end], rows, made[at : at + many, :, first:length])
                     at += many
                 both.append(made)
             layers.append((both[0], both[1]))
@@ -158,6 +162,16 @@ def _chosen(rows: list[int], device: torch.device) -> Any:
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
     return placed(rows, device)
+
+
+def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
+    """Copy the rows of one tensor that `_chosen` picks into another of their shape, once."""
+    import torch
+
+    if isinstance(rows, slice):
+        target.copy_(source[rows])
+    else:
+        torch.index_select(source, 0, rows, out=target)
 
 
 @functools.cache
