@@ -46,6 +46,10 @@ class Spare:
     def __init__(self) -> None:
         self._free: list[torch.Tensor] = []
 
+    def forget(self) -> None:
+        """Let go of it."""
+        self._free.clear()
+
     def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
         """Memory of this shape, with whatever it held before: numbers, on a CPU."""
         import torch

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.respondents.batching import Taken, Waiting, is_out_of_memory
+from hqm.respondents.cache import Spare
 from hqm.respondents.drawing import Chooser, Words
 from hqm.respondents.families import Sharing
 from hqm.respondents.flow import Flow
@@ -82,6 +83,7 @@ class Engine:
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
         """Whether prompts that share no prefix are read once for all their runs; no longer once a model gave other answers so."""
         self._first = loaded.family.first_position
+        self._spare = Spare()
         self._checked: set[Sharing] = {"nothing"}
         if self.sharing != "prefix":
             self._say()
@@ -101,7 +103,15 @@ class Engine:
     def _flow(self, chooser: Chooser, max_tokens: int) -> Flow:
         whole = self.tower.kept if self.sharing == "features" else None
         return Flow(
-            self.model, self.reader, self.ends, chooser, max_tokens, packs=self.packs, whole=whole, first=self._first
+            self.model,
+            self.reader,
+            self.ends,
+            chooser,
+            max_tokens,
+            packs=self.packs,
+            whole=whole,
+            first=self._first,
+            spare=self._spare,
         )
 
     def _say(self) -> None:
@@ -118,6 +128,7 @@ class Engine:
 
         self.reader.forget()
         self.tower.forget()
+        self._spare.forget()
         gc.collect()
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()

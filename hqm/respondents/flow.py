@@ -33,6 +33,8 @@ class Flow:
         gives what it gave before. Each prompt is then read once for all its runs.
     first
         The position of a prompt's first token.
+    spare
+        Memory that earlier rows have left.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Flow:
         packs: bool,
         whole: Callable[[Sequence[Seen]], AbstractContextManager[None]] | None = None,
         first: int = 0,
+        spare: Spare | None = None,
     ) -> None:
         self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
         self.chooser, self.max_tokens = chooser, max_tokens
@@ -54,7 +57,7 @@ class Flow:
         self._asked: dict[int, Taken] = {}
         self._tokens: dict[int, list[int]] = {}
         self._running: Running | None = None
-        self._spare = Spare()
+        self._spare = Spare() if spare is None else spare
         self._longest = 0
         """The tokens of the longest answer so far."""
         self._kept: tuple[Seen, Part, Any] | None = None
@@ -176,6 +179,7 @@ class Flow:
         if self._running is not None:
             self._note(self._running.step(self.chooser.choose), self._running)
             if not self._running.alive:
+                self._spare.give(self._running.buffers)
                 self._running = None
 
     def _note(self, drawn: dict[int, int], running: Running) -> None:
