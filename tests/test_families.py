@@ -134,6 +134,34 @@ def test_side_by_side_and_in_rows_are_one(name: str, made: Callable[[str], Path]
     assert packed._engine.packs  # type: ignore[attr-defined]
 
 
+LOOKING = ("paligemma", "blip2", "blip2_t5", "instructblip", "instructblip_t5", "internvl_question_first")
+"""Those that answer no question without a picture: their class, their processor or their chat template asks for one."""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_questions_without_a_picture_get_the_answers_of_plain_generate(
+    name: str, made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    """Also behind questions with pictures, whose positions a model may remember; at any number of rows."""
+    seen = asked(pictures[:1], 1.0)
+    twice = [r for r in asked(pictures[:2], 1.0, tokens=12) for _ in (0, 1)]
+    blind = [replace(r, image=None, run=n, seed=r.seed + 5000 * (n % 2)) for n, r in enumerate(twice)]
+    whole, few, alone = (make_respondent(f"hf/{made(name)}", batch=batch) for batch in (0, 5, 1))
+    answers(whole, seen)
+    if name in LOOKING:
+        with pytest.raises(RespondentError, match="answers no question without a picture: .* Leave it out"):
+            answers(whole, blind)
+        return
+    alone._engine._texts = False  # type: ignore[attr-defined]
+    plain = texts(answers(alone, blind))
+    assert texts(answers(whole, blind)) == plain
+    assert texts(answers(few, blind)) == plain
+    assert texts(answers(whole, seen)) == texts(answers(few, seen))
+    # Gemma's layers look back a window only
+    assert whole._engine._texts is (name != "gemma3")  # type: ignore[attr-defined]
+    assert len({text for text, _ in plain.values()}) > 3, "the draws differ"
+
+
 def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: list[Path]) -> None:
     for name, tower in (
         ("llava", "model.vision_tower"),

@@ -65,6 +65,11 @@ class Waiting:
         return bool(self._again) or self._at < len(self.requests)
 
     @property
+    def pictured(self) -> bool:
+        """Whether they have pictures: those of one kind have them all, or none has."""
+        return self.requests[0].image is not None
+
+    @property
     def next_picture(self) -> object:
         """The picture of the request that comes next; None where none waits."""
         if self._again:

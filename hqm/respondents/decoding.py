@@ -5,7 +5,7 @@ picture runs through the model once; the tails of all its questions follow behin
 are drawn row by row. A question asked in several runs is read once. Rows that finish make room for others (`hqm.respondents.flow`).
 
 Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
-a picture, and plain `generate` does the rest. What comes out is what plain `generate` gives: the first batch is checked
+a picture, and plain `generate` does the rest. Prompts without a picture are read whole. What comes out is what plain `generate` gives: the first batch is checked
 against it, and a model that disagrees shares less. `Engine.how` says what is shared, and why no more.
 """
 
@@ -16,9 +16,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from hqm.errors import RespondentError
 from hqm.respondents.batching import Taken, Waiting, is_out_of_memory
 from hqm.respondents.cache import Spare
 from hqm.respondents.drawing import Chooser, Words
@@ -82,6 +84,8 @@ class Engine:
         """The most rows that are answered at a time, once memory ran out."""
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
         """Whether prompts that share no prefix are read once for all their runs; no longer once a model gave other answers so."""
+        self._texts: bool | None = None
+        """Whether prompts without a picture are read once for all their runs, and join others; None while it is not known."""
         self._first = loaded.family.first_position
         self._spare = Spare()
         self._checked: set[Sharing] = {"nothing"}
@@ -93,15 +97,16 @@ class Engine:
         """What is shared, and why no more."""
         return f"{_IN_WORDS[self.sharing]}: {self.why}" if self.why else _IN_WORDS[self.sharing]
 
-    @property
-    def _joins(self) -> bool:
+    def _joins(self, pictured: bool) -> bool:
         """Whether rows can be taken up while others are being answered."""
+        if not pictured:
+            return self._texts is True
         return self.sharing in self._checked and (
             self.sharing == "prefix" or (self.sharing == "features" and self.whole)
         )
 
-    def _flow(self, chooser: Chooser, max_tokens: int) -> Flow:
-        whole = self.tower.kept if self.sharing == "features" else None
+    def _flow(self, chooser: Chooser, max_tokens: int, pictured: bool) -> Flow:
+        whole = None if self.sharing == "prefix" else self.tower.kept
         return Flow(
             self.model,
             self.reader,
@@ -109,7 +114,7 @@ class Engine:
             chooser,
             max_tokens,
             packs=self.packs,
-            whole=whole,
+            whole=whole if pictured else lambda _: nullcontext(),
             first=self._first,
             spare=self._spare,
         )
@@ -119,7 +124,7 @@ class Engine:
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Prepare the pictures that come next while others are answered, where prompts come apart."""
-        if self._joins:
+        if self._joins(pictured=True):
             self.reader.look_ahead(prompts)
 
     def release(self) -> None:
@@ -150,15 +155,16 @@ class Engine:
         """
         import torch
 
+        pictured = waiting.pictured
+
         def flow() -> Flow:
-            chooser = Chooser(temperature, top_p)
-            return self._flow(chooser, max_tokens)
+            return self._flow(Chooser(temperature, top_p), max_tokens, pictured)
 
         running, largest = flow(), 0
         held: list[tuple[int, Drawn | None]] = []
         handed_over = -math.inf
         while waiting.more or running.alive:
-            joins = self._joins
+            joins = self._joins(pictured)
             most = min(limit, self.most or limit, _FIRST if handed_over == -math.inf else limit)
             if not joins and max_tokens > _SHORT:
                 most = min(most, _TOGETHER)
@@ -168,10 +174,11 @@ class Engine:
             failed = False
             try:
                 with torch.inference_mode():
-                    if taken and self.sharing not in self._checked:
-                        self._settle(taken, temperature, top_p, max_tokens)
+                    if taken and (self.sharing not in self._checked if pictured else self._texts is None):
+                        settle = self._settle if pictured else self._settle_texts
+                        settle(taken, temperature, top_p, max_tokens)
                         running = flow()
-                    if taken and (not self._joins or taken[0][1].picture is None):
+                    if taken and not self._joins(pictured):
                         chooser = self._chooser(taken, temperature, top_p)
                         held += self._apart(taken, chooser, max_tokens)
                     elif taken:
@@ -181,7 +188,9 @@ class Engine:
                         running.step()
             except Unsplit as unsplit:
                 waiting.back(taken)
-                if self.sharing == "features" and self.whole:
+                if not pictured:
+                    self._texts = False
+                elif self.sharing == "features" and self.whole:
                     self.whole = False
                 else:
                     self.share_less(unsplit.why)
@@ -234,9 +243,8 @@ class Engine:
 
     def _settle(self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int) -> None:
         """Find out what can be shared: a few answers are begun with it, and by plain `generate`."""
-        few = _spread(taken) if taken[0][1].picture is not None else []
-        tokens = min(max_tokens, _BEGINNING)
-        while few and self.sharing not in self._checked:
+        few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
+        while self.sharing not in self._checked:
             level, drawing = self.sharing, self._chooser(few, temperature, top_p, watch=True)
             try:
                 drawn = self._apart(few, drawing, tokens)
@@ -257,6 +265,26 @@ class Engine:
                 self.whole = False
             else:
                 self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
+
+    def _settle_texts(self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int) -> None:
+        """Find out whether prompts without a picture can be read once for all their runs, in the same way."""
+        few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
+        plain = self._chooser(few, temperature, top_p, watch=True)
+        try:
+            again = dict(self._plain(few, plain, tokens))
+        except (TypeError, ValueError) as error:
+            what = f"it answers no question without a picture: {str(error).splitlines()[0]}"
+            remedy = "Leave it out where pictures are not shown (--blind)."
+            raise RespondentError(what, place=self.name, remedy=remedy) from error
+        drawing = self._chooser(few, temperature, top_p, watch=True)
+        try:
+            drawn = dict(self._shared(few, drawing, tokens))
+        except Exception as error:  # a model whose forward pass is not that of others ends in any way
+            if is_out_of_memory(error):
+                raise
+            self._texts = False
+        else:
+            self._texts = self._same(drawn, drawing, again, plain)
 
     def _same(
         self, drawn: dict[int, Drawn | None], drawing: Chooser, again: dict[int, Drawn | None], plain: Chooser
@@ -330,7 +358,7 @@ class Engine:
     def _shared(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise Unsplit("an encoder-decoder has no prefix to share")
-        flow = self._flow(chooser, max_tokens)
+        flow = self._flow(chooser, max_tokens, pictured=taken[0][1].picture is not None)
         flow.admit(taken)
         while flow.alive:
             flow.step()

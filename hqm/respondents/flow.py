@@ -1,4 +1,4 @@
-"""Rows on their way through a model that shares prefixes: some are taken up as others finish."""
+"""Rows on their way through a model: some are taken up as others finish."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WASTE = 1.25
 
 
 class Flow:
-    """Answers rows that have pictures.
+    """Answers rows, all of which have pictures, or none has.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Flow:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is repeated for each.
     whole
-        How prompts are read that share no prefix: a context for the prompts that run together, within which the vision tower
+        How prompts are read that share no prefix, or have no picture: a context for the prompts that run together, within which the vision tower
         gives what it gave before. Each prompt is then read once for all its runs.
     first
         The position of a prompt's first token.
@@ -99,7 +99,12 @@ class Flow:
         Unsplit
             A prompt does not come apart; none of them was taken up.
         """
-        split = self.reader.split([prompt for _, prompt in taken], one_head=self.whole is None)
+        prompts = [prompt for _, prompt in taken]
+        split: list[tuple[Seen, list[int]]] = (
+            [(seen, []) for seen in self.reader.texts(prompts)]
+            if prompts[0].picture is None
+            else self.reader.split(prompts, one_head=self.whole is None)
+        )
         rows = [(number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)]
         asked = {number: (number, prompt) for number, prompt in taken}
         if self.whole is not None:

@@ -52,7 +52,7 @@ class Prefill:
             logits_to_keep=placed(ends, device) - 1,
         )
         # Qwen's positions run on from the picture's last one, not from its last token
-        shift = getattr(model.base_model, "rope_deltas", None)
+        shift = getattr(model.base_model, "rope_deltas", None) if tensors else None
         row, end = placed([range(len(seen)), [ends.index(length) for length in lengths]], device)
         scores = out.logits[row, end]
         return cls(out.past_key_values, lengths, shift, scores)

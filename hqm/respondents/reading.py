@@ -250,6 +250,26 @@ class Reader:
         self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
         return parts
 
+    def texts(self, prompts: Sequence[Prompt]) -> list[Seen]:
+        """Prompts without a picture, whole; one value for all that have the same text.
+
+        Raises
+        ------
+        Unsplit
+            The processor makes more of a text than tokens.
+        """
+        distinct = list({prompt.text: prompt for prompt in prompts}.values())
+        made = self._made(distinct)
+        if set(made) - _NOT_OF_THE_PICTURE:
+            raise Unsplit("its processor makes more of a text than tokens")
+        known = {}
+        for row, prompt in enumerate(distinct):
+            there = made["attention_mask"][row].bool()
+            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
+            ids = tuple(made["input_ids"][row][there].tolist())
+            known[prompt.text] = Seen(ids, ids, kinds, {}, None)
+        return [known[prompt.text] for prompt in prompts]
+
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Prepare pictures that come next, in a thread of its own; what fails is left to the one that asks."""
         mark = self.mark()
