@@ -5,8 +5,9 @@ picture runs through the model once; the tails of all its questions follow behin
 are drawn row by row. A question asked in several runs is read once. Rows that finish make room for others (`hqm.respondents.flow`).
 
 Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
-a picture, and plain `generate` does the rest. Prompts without a picture are read whole. What comes out is what plain `generate` gives: the first batch is checked
-against it, and a model that disagrees shares less. `Engine.how` says what is shared, and why no more.
+a picture, and plain `generate` does the rest. Prompts without a picture are read whole. What comes out is what plain
+`generate` gives: the first batch is checked against it, and a model that disagrees shares less. `Engine.how` says what is
+shared, and why no more.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class Flow:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is repeated for each.
     whole
-        How prompts are read that share no prefix, or have no picture: a context for the prompts that run together, within which the vision tower
-        gives what it gave before. Each prompt is then read once for all its runs.
+        How prompts are read that share no prefix, or have no picture: a context for the prompts that run together, within
+        which the vision tower gives what it gave before. Each prompt is then read once for all its runs.
     first
         The position of a prompt's first token.
     spare
