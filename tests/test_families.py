@@ -162,6 +162,36 @@ def test_questions_without_a_picture_get_the_answers_of_plain_generate(
     assert len({text for text, _ in plain.values()}) > 3, "the draws differ"
 
 
+def test_a_picture_of_which_a_model_makes_no_numbers_spoils_no_other(
+    made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory of its rows is not used again, for unseen places are multiplied by nought, and nought times NaN is NaN."""
+    import torch
+
+    respondent: Any = make_respondent(f"hf/{made('llava')}", batch=6)
+    blue = pictures[1]  # the first in the order in which they are asked
+    others = [pictures[0], pictures[2]]
+    sound = texts(answers(respondent, asked(others, 1.0, tokens=9)))
+    tower, broken = type(respondent._loaded.model.model.vision_tower), []
+    forward = tower.forward
+
+    def spoiled(self: Any, pixel_values: Any, *args: Any, **more: Any) -> Any:
+        output = forward(self, pixel_values, *args, **more)
+        ill = pixel_values[:, 2].mean(dim=(1, 2)) > pixel_values[:, 0].mean(dim=(1, 2)) + 0.4
+        broken.extend(ill.tolist())
+        output.last_hidden_state[ill] = torch.nan
+        return output
+
+    monkeypatch.setattr(tower, "forward", spoiled)
+    requests = asked([others[0], blue, others[1]], 1.0, tokens=9)
+    seeds = {(r.prompt, r.image, r.run): r.seed for r in asked(others, 1.0)}
+    requests = [replace(r, seed=seeds.get((r.prompt, r.image, r.run), r.seed)) for r in requests]
+    given = texts(answers(respondent, requests))
+    assert broken.count(True) == 1
+    assert len({given[key] for key in given if key not in sound}) == 1, "of the blue one it says nothing"
+    assert {key: given[key] for key in sound} == sound
+
+
 def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: list[Path]) -> None:
     for name, tower in (
         ("llava", "model.vision_tower"),

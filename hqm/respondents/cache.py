@@ -45,6 +45,13 @@ class Spare:
 
     def __init__(self) -> None:
         self._free: list[torch.Tensor] = []
+        self._numbers = True
+
+    def heed(self, scores: torch.Tensor) -> None:
+        """Give nothing again once a model's scores are no numbers: what it has kept of such a row would spoil others."""
+        if self._numbers and scores.device.type == "cpu" and bool(scores.isnan().any()):
+            self._numbers = False
+            self._free.clear()
 
     def forget(self) -> None:
         """Let go of it."""
@@ -71,7 +78,7 @@ class Spare:
         import torch
 
         for memory in (side for layer in buffers.layers for side in layer):
-            if memory.device.type == "cpu":
+            if memory.device.type == "cpu" and self._numbers:
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 

@@ -127,7 +127,7 @@ class Flow:
 
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
-        drawn, fresh = begin(self.model, blocks, read, shift, self.chooser.choose, self._most, self._ahead, self._spare)
+        drawn, fresh = begin(self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._spare)
         last = next(
             (seen for (_, prompt), (seen, _) in zip(taken, split, strict=True) if prompt.picture_key == next_picture),
             None,
@@ -174,18 +174,23 @@ class Flow:
         blocks = blocks_of(asked, self.max_tokens)
         read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
         shift = None if shifts[0] is None else torch.cat(shifts)
-        choose, scored = self.chooser.choose, torch.stack(scores)
-        return begin_read(self.model, blocks, read, shift, scored, choose, self.first, self._ahead, self._spare)
+        scored = torch.stack(scores)
+        return begin_read(self.model, blocks, read, shift, scored, self._choose, self.first, self._ahead, self._spare)
 
     def step(self) -> None:
         """Draw another token of every row."""
         if self._running is not None and (self._running.full or self._running.tired):
             self._running = together([self._running], self._ahead, self._spare)
         if self._running is not None:
-            self._note(self._running.step(self.chooser.choose), self._running)
+            self._note(self._running.step(self._choose), self._running)
             if not self._running.alive:
                 self._spare.give(self._running.buffers)
                 self._running = None
+
+    def _choose(self, scores: Any, rows: Sequence[int]) -> Any:
+        """The next token of each row."""
+        self._spare.heed(scores)
+        return self.chooser.choose(scores, rows)
 
     def _note(self, drawn: dict[int, int], running: Running) -> None:
         over = set()
