@@ -270,7 +270,7 @@ def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictur
     blocks, rows, places = 8, 4, 256
     counter = CompileCounterWithBackend("eager")
     with torch.no_grad():
-        flow = engine._flow(chooser, tokens_each)
+        flow = engine._flow(chooser, tokens_each, pictured=True)
         flow.admit(taken)
         running = flow._running
         drawn = {row: list(tokens) for row, tokens in flow._tokens.items()}
