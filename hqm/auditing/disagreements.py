@@ -143,14 +143,14 @@ def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return total
 
 
-def _chosen(items: Sequence[Item], gaps: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
-    """The items to show, facet by facet, types taking turns; `gaps` are the means over respondents."""
+def _chosen(items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
+    """The items to show, facet by facet, types taking turns."""
     chosen: dict[int, None] = {}
-    share = -(-most // max(len(gaps), 1))
-    for means in gaps.values():
+    share = -(-most // max(len(means), 1))
+    for mean in means.values():
         queues: dict[str | None, list[int]] = {}
-        for i in np.argsort(-means, kind="stable"):
-            if means[i] > 0 and int(i) not in chosen:
+        for i in np.argsort(-mean, kind="stable"):
+            if mean[i] > 0 and int(i) not in chosen:
                 queues.setdefault(items[i].type, []).append(int(i))
         of_facet: list[int] = []
         while queues and len(of_facet) < share:

@@ -28,13 +28,13 @@ class Flow:
         The tokens that end an answer.
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is repeated for each.
+    spare
+        Memory that earlier rows have left.
     whole
         How prompts are read that share no prefix, or have no picture: a context for the prompts that run together, within
         which the vision tower gives what it gave before. Each prompt is then read once for all its runs.
     first
         The position of a prompt's first token.
-    spare
-        Memory that earlier rows have left.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Flow:
         max_tokens: int,
         *,
         packs: bool,
+        spare: Spare,
         whole: Callable[[Sequence[Seen]], AbstractContextManager[None]] | None = None,
         first: int = 0,
-        spare: Spare | None = None,
     ) -> None:
         self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
         self.chooser, self.max_tokens = chooser, max_tokens
@@ -57,7 +57,7 @@ class Flow:
         self._asked: dict[int, Taken] = {}
         self._tokens: dict[int, list[int]] = {}
         self._running: Running | None = None
-        self._spare = Spare() if spare is None else spare
+        self._spare = spare
         self._longest = 0
         """The tokens of the longest answer so far."""
         self._kept: tuple[Seen, Part, Any] | None = None

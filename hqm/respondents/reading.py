@@ -129,6 +129,7 @@ class Reader:
     def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
         """Within it the processor cuts and scales each picture once, where it makes one row of each tensor of a picture."""
         import torch
+        from transformers import BatchFeature
 
         keys = [p.picture_key for p in prompts if p.picture is not None]
         pictures = getattr(self.processor, "image_processor", None)
@@ -148,8 +149,6 @@ class Reader:
             if len(rows) < len(flat) or len(shapes) > 1 or any(shape[:1] != (1,) for _, shape in next(iter(shapes))):
                 return pictures(images, *given, **settings)
             return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
-
-        from transformers import BatchFeature
 
         if len(self._pixels) > _PIXELS:
             self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}

@@ -22,7 +22,6 @@ from hqm.administration.engines.later import execute_later  # noqa: E402
 
 _DRIVER = os.getppid()
 _MODULES = (
-    "torch.distributed",
     "hqm.administration.engines.local",
     "hqm.respondents.transformers",
     "transformers.models.auto.modeling_auto",
@@ -42,12 +41,13 @@ execute_later()
 gc.disable()  # what is imported stays: to search it for circles of values is a quarter of the time
 _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+with suppress(Exception):  # whatever it is, a worker meets it again, and says it
+    _distributed: Any = importlib.import_module("torch.distributed")
+    # a worker is alone: transformers leaves out what spreads a model over several, as where torch is built without
+    _distributed.is_available = lambda: False
 for _name in _MODULES:
-    with suppress(Exception):  # whatever it is, a worker meets it again, and says it
-        _imported: Any = importlib.import_module(_name)
-        if _name == "torch.distributed":
-            # a worker is alone: transformers leaves out what spreads a model over several, as where torch is built without
-            _imported.is_available = lambda: False
+    with suppress(Exception):
+        importlib.import_module(_name)
 signal.setitimer(signal.ITIMER_REAL, 0)
 signal.signal(signal.SIGALRM, _BEFORE)
 gc.freeze()
